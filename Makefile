@@ -1,0 +1,39 @@
+PYTHON ?= python3
+VENV ?= .venv
+
+# Several trials run side by side, one process each: more threads would fight over the same cores.
+OMP_NUM_THREADS ?= 1
+export OMP_NUM_THREADS
+
+INSTALLED := $(VENV)/.installed
+
+.PHONY: help quickstart test test-slow lock clean
+
+help:  ## show this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
+
+quickstart: $(INSTALLED)  ## train RIDE and the same learner without a bonus, side by side
+	@$(VENV)/bin/rllib-ride run tune_configs/quickstart.yaml
+
+test: $(INSTALLED)  ## every check: ruff, mypy and the test suite
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/pytest -q
+
+test-slow: $(INSTALLED)  ## the tests that take more than a few minutes each
+	$(VENV)/bin/pytest -q -m slow
+
+lock:  ## resolve the dependencies anew into constraints.txt (PYTHON: the oldest supported)
+	$(PYTHON) tools/lock.py
+
+clean:  ## remove the environment and all caches, never runs/
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(INSTALLED): setup.cfg pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and f"rllib-ride needs Python 3.11 or newer, this is {v[0]}.{v[1]}: make PYTHON=python3.12 ...")'
+	@echo "Installing into $(VENV) (a minute or more) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(VENV)/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@

@@ -1,0 +1,60 @@
+"""Writes constraints.txt: the versions `pip install '.[all]'` resolves to today, as exact pins.
+
+Run by the oldest supported Python (`make lock`): what has a wheel for it has one for the newer.
+A pin names a public version only, so that any build of it (CPU or CUDA torch) satisfies the lock.
+"""
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+HELD = ["torch==2.13.0", "numpy==1.26.4"]
+# The `mario` extra is another release from Python 3.13 on, and frees numpy and pandas.
+FROM_PYTHON_3_13 = {
+    "gym-super-mario-bros": "9.1.0",
+    "nes-py": "9.0.1",
+    "numpy": "2.5.5",
+    "pandas": "3.1.1",
+}
+HEADER = """\
+# Tested versions of everything `.[all]` installs. Made by `make lock`; do not edit by hand.
+# Tested with Python 3.11. For 3.12 and 3.13 pip resolves the set; its tests were not run there.
+"""
+
+
+def resolve() -> dict[str, str]:
+    """Asks pip for the newest set that satisfies setup.cfg, as {normalised name: version}."""
+    with tempfile.TemporaryDirectory() as folder:
+        held, report = Path(folder, "held.txt"), Path(folder, "report.json")
+        held.write_text("\n".join(HELD))
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--dry-run"]
+        options = ["--ignore-installed", "--constraint", str(held), "--report", str(report)]
+        subprocess.run([*pip, *options, f"{ROOT}[all]"], check=True)
+        installs = json.loads(report.read_text())["install"]
+    metadata = [install["metadata"] for install in installs]
+    return {
+        re.sub(r"[-_.]+", "-", item["name"]).lower(): item["version"].partition("+")[0]
+        for item in metadata
+    }
+
+
+def lines(versions: dict[str, str]) -> list[str]:
+    """Formats the pins, one line a package and two where Python 3.13 takes another release."""
+    pins = []
+    for name, version in sorted(versions.items()):
+        if name == "rllib-ride":
+            continue
+        if name in FROM_PYTHON_3_13:
+            pins.append(f'{name}=={version}; python_version < "3.13"')
+            pins.append(f'{name}=={FROM_PYTHON_3_13[name]}; python_version >= "3.13"')
+        else:
+            pins.append(f"{name}=={version}")
+    return pins
+
+
+if __name__ == "__main__":
+    (ROOT / "constraints.txt").write_text(HEADER + "\n".join(lines(resolve())) + "\n")

@@ -1,0 +1,26 @@
+"""The maths of intrinsic rewards in plain PyTorch: imports no Ray, runs in any training loop."""
+
+from rllib_ride.intrinsic.clipping import clip_each_network
+from rllib_ride.intrinsic.counts import EpisodicCounter, hash_observations
+from rllib_ride.intrinsic.method import IntrinsicMethod
+from rllib_ride.intrinsic.networks import Embedding, ForwardModel, InverseModel
+from rllib_ride.intrinsic.registry import get_method, methods, register_method
+from rllib_ride.intrinsic.rewards import combine_rewards
+from rllib_ride.intrinsic.ride import Ride
+from rllib_ride.intrinsic.transitions import Transitions
+
+__all__ = [
+    "Embedding",
+    "EpisodicCounter",
+    "ForwardModel",
+    "IntrinsicMethod",
+    "InverseModel",
+    "Ride",
+    "Transitions",
+    "clip_each_network",
+    "combine_rewards",
+    "get_method",
+    "hash_observations",
+    "methods",
+    "register_method",
+]

@@ -1,0 +1,76 @@
+"""What every intrinsic reward is to the rest of the package."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import gymnasium as gym
+from torch import Tensor, nn
+
+from rllib_ride.intrinsic.transitions import Transitions
+
+
+class IntrinsicMethod(nn.Module, ABC):
+    """An intrinsic reward: the networks it owns, its bonus, and the loss that trains them.
+
+    A new method is one subclass in one file. Networks are attributes; each is clipped by itself.
+    Options are keyword arguments of the constructor with good defaults:
+
+    >>> import torch
+    >>> from rllib_ride.intrinsic import Embedding, IntrinsicMethod, losses, register_method
+    >>> class Reconstruction(IntrinsicMethod):
+    ...     "Pays for states whose mean pixel a linear read-out of their embedding gets wrong."
+    ...
+    ...     def __init__(self, observation_space, action_space, loss_coef=1.0):
+    ...         super().__init__(observation_space, action_space)
+    ...         self.embedding = Embedding(observation_space)
+    ...         self.readout = torch.nn.Linear(self.embedding.num_features, 1)
+    ...         self.loss_coef = loss_coef
+    ...
+    ...     @torch.no_grad()
+    ...     def bonus(self, transitions):
+    ...         return transitions.zero_padding(self._error(transitions))  # [T, B]
+    ...
+    ...     def loss(self, transitions):
+    ...         error = self._error(transitions)
+    ...         loss = losses.sum_over_time_mean_over_batch(error, transitions.mask)
+    ...         return self.loss_coef * loss, {"readout_loss": loss.detach()}
+    ...
+    ...     def _error(self, transitions):
+    ...         obs_next = transitions.obs[1:]  # [T, B, H, W, C]
+    ...         guess = self.readout(self.embedding(obs_next)).squeeze(-1)  # [T, B]
+    ...         return (guess - obs_next.float().mean(dim=(-3, -2, -1))).abs()  # [T, B]
+    >>> register_method("reconstruction", Reconstruction)
+
+    Args:
+        observation_space: of one environment, as the method is to see it.
+        action_space: of one environment.
+
+    Attributes:
+        needs_episodic_counts: True if `bonus` reads `transitions.episodic_counts`; if False, nobody
+            need count and the field may hold anything.
+    """
+
+    needs_episodic_counts: ClassVar[bool] = False
+
+    def __init__(self, observation_space: gym.Space, action_space: gym.Space) -> None:
+        super().__init__()
+        self.observation_space = observation_space
+        self.action_space = action_space
+
+    @abstractmethod
+    def bonus(self, transitions: Transitions) -> Tensor:
+        """The intrinsic reward of each transition, before the coefficient.
+
+        Returns:
+            [T, B], without gradient, 0 at padding (`transitions.zero_padding`).
+        """
+
+    @abstractmethod
+    def loss(self, transitions: Transitions) -> tuple[Tensor, dict[str, Tensor]]:
+        """What the method's networks minimise: summed over time, averaged over the batch.
+
+        Returns:
+            The loss, coefficients included, and what to log: scalars by name, without gradient.
+        """

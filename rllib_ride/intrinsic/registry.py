@@ -1,0 +1,47 @@
+"""The methods by name, those of this package and a user's own."""
+
+from __future__ import annotations
+
+import difflib
+
+from rllib_ride.intrinsic.method import IntrinsicMethod
+from rllib_ride.intrinsic.ride import Ride
+
+# None: the plain algorithm, the baseline that every bonus is compared with.
+_METHODS: dict[str, type[IntrinsicMethod] | None] = {"none": None, "ride": Ride}
+
+
+def methods() -> list[str]:
+    """The names that `get_method` knows, sorted."""
+    return sorted(_METHODS)
+
+
+def get_method(name: str) -> type[IntrinsicMethod] | None:
+    """The class registered as `name`; None for "none", which is to train without a bonus.
+
+    Raises:
+        ValueError: there is no such method.
+    """
+    if name in _METHODS:
+        return _METHODS[name]
+    nearest = difflib.get_close_matches(name, _METHODS, n=1)
+    hint = f"; did you mean '{nearest[0]}'?" if nearest else ""
+    raise ValueError(f"unknown method '{name}', want one of {', '.join(methods())}{hint}")
+
+
+def register_method(name: str, cls: type[IntrinsicMethod]) -> None:
+    """Makes `cls` known as `name`. The same class may be registered again, as a notebook does.
+
+    Raises:
+        TypeError: `cls` is not a subclass of IntrinsicMethod.
+        ValueError: `name` belongs to another class.
+    """
+    if not (isinstance(cls, type) and issubclass(cls, IntrinsicMethod)):
+        raise TypeError(f"method '{name}' must be a subclass of IntrinsicMethod, not {cls!r}")
+    if name in _METHODS and _full_name(_METHODS[name]) != _full_name(cls):
+        raise ValueError(f"method '{name}' is already {_full_name(_METHODS[name])}")
+    _METHODS[name] = cls
+
+
+def _full_name(cls: type[IntrinsicMethod] | None) -> str:
+    return f"{cls.__module__}.{cls.__qualname__}" if cls else "the plain algorithm"

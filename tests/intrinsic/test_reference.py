@@ -1,0 +1,118 @@
+"""The shipped classes against what the authors' released code computed."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from helpers import reference
+from rllib_ride.intrinsic import (
+    EpisodicCounter,
+    clip_each_network,
+    combine_rewards,
+    hash_observations,
+)
+
+FILES = reference.reference_files()
+CASES = [
+    pytest.param(path, field, id=f"{path.stem}:{field}")
+    for path in FILES
+    for field in reference.load(path).fields(reference.CHECKED_IN_INTRINSIC)
+]
+each_file = pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+
+
+@pytest.mark.parametrize(("path", "field"), CASES)
+def test_equals_the_released_code(path: Path, field: str) -> None:
+    expected, ours = reference.load(path)[field], computed(path)[field]
+    # float32 rounds a sum of terms of size m to about 1e-7 m, however small the sum: hence an
+    # absolute tolerance, relative to the array's own size. 6e-7 of it is the most seen.
+    atol = 1e-6 * np.abs(expected).max()
+    if field.startswith("weights_after_step/"):
+        # A step is a thousandth of a weight: compare the steps, to the rounding of the weights.
+        before = reference.load(path)[field.replace("weights_after_step", "weights")]
+        expected, ours = expected - before, ours - before
+        atol = 3e-7 * np.abs(before).max()
+    np.testing.assert_allclose(ours, expected, rtol=1e-5, atol=atol)
+
+
+@each_file
+def test_every_field_is_an_input_or_checked_or_skipped_by_name(path: Path) -> None:
+    ref = reference.load(path)
+    kinds = (
+        reference.INPUTS,
+        reference.CHECKED_IN_INTRINSIC,
+        reference.CHECKED_IN_LEARNER,
+        reference.OF_METHODS_TO_COME,
+    )
+    kinds_of = {name: [kind for kind in kinds if name in ref.fields(kind)] for name in ref.arrays}
+    assert [name for name, found in kinds_of.items() if len(found) != 1] == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in FILES if "full_obs" in reference.load(path).arrays],
+    ids=lambda path: path.stem,
+)
+def test_counts_full_grids_like_the_released_code(path: Path) -> None:
+    """But for its fault: an episode's first observation counts in the episode before.
+
+    The first episode of a file has none before; so its first observation counts in it there too.
+    """
+    ref = reference.load(path)
+    counter = EpisodicCounter(ref["done"].shape[1])
+    follows = ref["done"][0].copy()  # [B], from an episode's start: before it the table is unknown
+    for t, (full_obs, done) in enumerate(zip(ref["full_obs"], ref["done"], strict=True)):
+        n_ep = counter.visit(hash_observations(full_obs), follows)
+        expected = np.round(1.0 / ref["episode_count_reward"][t] ** 2)
+        np.testing.assert_array_equal(n_ep[follows], expected[follows], err_msg=f"t={t}")
+        if t > 0:
+            counter.reset(done)
+            follows |= done
+
+
+@cache
+def computed(path: Path) -> dict[str, np.ndarray]:
+    """This package's value of each field of the file."""
+    ref = reference.load(path)
+    method, transitions = ref.ride(), ref.transitions()
+
+    obs, actions = transitions.obs, transitions.actions
+    phi, phi_next = method.embedding(obs[:-1]), method.embedding(obs[1:])
+    r_int = method.bonus(transitions)
+    loss, metrics = method.loss(transitions)
+    values = {
+        "phi": phi,
+        "phi_next": phi_next,
+        "forward_prediction": method.forward_model(phi, actions),
+        "inverse_logits": method.inverse_model(phi, phi_next),
+        "forward_loss": metrics["forward_loss"],
+        "inverse_loss": metrics["inverse_loss"],
+        "intrinsic/ride": r_int,
+    }
+
+    r_ext = torch.from_numpy(ref["reward"][1:])
+    coef = ref.hparams["intrinsic_reward_coef"]
+    for name in ref.fields(("intrinsic/*",)):
+        # A method to come is taken at its word here: the sum and the clip are checked for all.
+        bonus = r_int if name == "intrinsic/ride" else torch.from_numpy(ref[name])
+        total = combine_rewards(r_ext, bonus, coef)
+        values[name.replace("intrinsic/", "total_reward/")] = total
+
+    optimizer = torch.optim.RMSprop(
+        method.parameters(),
+        lr=ref.hparams["lr"],
+        alpha=ref.hparams["rmsprop_alpha"],
+        eps=ref.hparams["rmsprop_eps"],
+    )
+    loss.backward()
+    norms = clip_each_network(method, ref.hparams["max_grad_norm"])
+    values |= {f"grad_norm/{k}": norm for k, norm in ref.by_released_name(norms).items()}
+    optimizer.step()
+    values |= ref.parameters(method, "weights_after_step")
+
+    return {name: value.detach().numpy() for name, value in values.items()}

@@ -1,0 +1,160 @@
+"""The grids of N MiniGrid environments as arrays, kept in step with the package's objects.
+
+A cell is one number, its *code*: the package's own three bytes `(type, colour, state)` and a fourth
+byte that is 1 where the cell's object blocks the view. One code a cell makes a view one gather, and
+the bytes are the package's encoding without a copy.
+
+The *state key* of an environment is a 64-bit hash of its full grid with the agent in it, the grid
+that `minigrid.wrappers.FullyObsWrapper` shows (paper notes, "State counts", key `full`): equal grids
+have equal keys, in every process, and different grids have different ones but for 64-bit luck. It
+does not see what the agent carries. It is a sum modulo 2^64 of one hash a cell, so a changed cell
+costs two terms, not a whole grid (Zobrist hashing, with a mixing function for the table).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from minigrid.core.constants import COLOR_TO_IDX, OBJECT_TO_IDX
+from minigrid.core.grid import Grid
+from minigrid.core.world_object import Wall, WorldObj
+from numpy.typing import NDArray
+
+CODE = np.dtype("<u4")  # Little-endian whatever the machine: the bytes are read as (type, colour, state, opaque).
+OPAQUE = 1 << 24
+
+
+def cell_code(obj: WorldObj | None) -> int:
+    """Code of a cell that holds `obj` (None: an empty cell)."""
+    if obj is None:
+        return _EMPTY
+    kind, color, state = obj.encode()
+    return kind | color << 8 | state << 16 | (0 if obj.see_behind() else OPAQUE)
+
+
+_EMPTY: int = OBJECT_TO_IDX["empty"]
+_AGENT = OBJECT_TO_IDX["agent"] | COLOR_TO_IDX["red"] << 8
+
+
+def grid_codes(grid: Grid) -> NDArray[np.uint32]:
+    """Codes of a whole grid.
+
+    Returns:
+        uint32 [W, H].
+    """
+    codes = []
+    last, code = None, _EMPTY
+    for obj in grid.grid:
+        # Neighbours are often one object: empty, or a wall that a level uses everywhere.
+        if obj is not last:
+            last, code = obj, cell_code(obj)
+        codes.append(code)
+    return np.array(codes, CODE).reshape(grid.height, grid.width).T
+
+
+def _mix(value: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Scatters 64 bits over 64 bits, one to one (the finalizer of SplitMix64, Steele et al. 2014)."""
+    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return value ^ (value >> np.uint64(31))
+
+
+class Cells:
+    """Codes, agents and state keys of N grids of one size.
+
+    The grids lie in one array with a border of `pad` cells of wall, which is what the package shows
+    outside a grid, so that no view reaches outside the array.
+
+    Attributes:
+        codes: uint32 [N, W + 2 pad, H + 2 pad].
+        agent: int64 [N], the agents' cells as places in `codes` taken flat.
+        direction: int64 [N], the agents' directions, 0 to 3.
+        carried: uint32 [N], codes of what the agents carry (an empty cell's if nothing).
+    """
+
+    def __init__(self, num_envs: int, width: int, height: int, pad: int) -> None:
+        self.pad = pad
+        self.width, self.height = width, height
+        shape = (num_envs, width + 2 * pad, height + 2 * pad)
+        self.codes = np.full(shape, cell_code(Wall()), CODE)
+        self.agent = np.zeros(num_envs, np.int64)
+        self.direction = np.zeros(num_envs, np.int64)
+        self.carried = np.full(num_envs, _EMPTY, CODE)
+
+        self._size = shape[1] * shape[2]
+        self.stride = shape[2]
+        # A cell's hash mixes its place in the grid, not in the padded array: the key of a state does
+        # not depend on the size of the view.
+        x, y = np.indices(shape[1:], dtype=np.uint64)
+        self._place = x - np.uint64(pad) << np.uint64(48) | (y - np.uint64(pad)) << np.uint64(32)
+        agents = self._place.ravel() | np.array([[_AGENT | d << 16] for d in range(4)], np.uint64)
+        self._agent_hash = _mix(agents)  # [4, cells]
+        self._cell_hash = np.zeros((num_envs, self._size), np.uint64)
+        self._grid_hash = np.zeros(num_envs, np.uint64)
+
+    def _hash(self, codes: NDArray[np.uint32], place: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        return _mix(place | (codes & np.uint32(OPAQUE - 1)))
+
+    def set_grid(self, index: int, grid: Grid) -> None:
+        """Takes over the whole grid of environment `index`."""
+        inner = slice(self.pad, self.pad + self.width), slice(self.pad, self.pad + self.height)
+        self.codes[index][inner] = grid_codes(grid)
+        hashes = self._cell_hash[index].reshape(self._place.shape)
+        hashes[inner] = self._hash(self.codes[index][inner], self._place[inner])
+        self._grid_hash[index] = hashes.sum()
+
+    def set_cell(self, index: int, x: int, y: int, obj: WorldObj | None) -> None:
+        """Takes over the cell (x, y) of environment `index`."""
+        i, j = x + self.pad, y + self.pad
+        code = cell_code(obj)
+        if self.codes[index, i, j] == code:
+            return
+        self.codes[index, i, j] = code
+        cell = slice(i, i + 1), slice(j, j + 1)
+        new = self._hash(self.codes[index][cell], self._place[cell])[0]
+        flat = i * self.stride + j
+        self._grid_hash[index : index + 1] += new - self._cell_hash[index, flat]
+        self._cell_hash[index, flat] = new[0]
+
+    def set_agent(self, index: int, x: int, y: int) -> None:
+        """Puts the agent of environment `index` on cell (x, y)."""
+        self.agent[index] = index * self._size + (x + self.pad) * self.stride + y + self.pad
+
+    def front(self, index: int) -> tuple[int, int]:
+        """Cell in front of the agent of environment `index`, as (x, y)."""
+        i, j = divmod(int(self.agent[index]) - index * self._size, self.stride)
+        dx, dy = ((1, 0), (0, 1), (-1, 0), (0, -1))[self.direction[index]]
+        return i - self.pad + dx, j - self.pad + dy
+
+    def state_keys(self) -> NDArray[np.uint64]:
+        """Hashes of the full grids with the agents in them.
+
+        Returns:
+            uint64 [N].
+        """
+        under = self._cell_hash.ravel().take(self.agent)
+        place = self.agent % self._size
+        return self._grid_hash - under + self._agent_hash[self.direction, place]
+
+    def full_grids(self) -> NDArray[np.uint8]:
+        """The full grids with the agents in them, as `minigrid.wrappers.FullyObsWrapper` shows them.
+
+        Returns:
+            uint8 [N, W, H, 3].
+        """
+        codes = self.codes.copy()
+        codes.ravel()[self.agent] = _AGENT | self.direction << 16
+        inner = codes[:, self.pad : self.pad + self.width, self.pad : self.pad + self.height]
+        return code_bytes(inner)
+
+
+def code_bytes(codes: NDArray[np.uint32]) -> NDArray[np.uint8]:
+    """The package's encoding of cells.
+
+    Args:
+        codes: uint32 [...].
+
+    Returns:
+        uint8 [..., 3]: type, colour, state.
+    """
+    codes = np.ascontiguousarray(codes)
+    return np.ascontiguousarray(codes.view(np.uint8).reshape(*codes.shape, 4)[..., :3])

@@ -1,0 +1,260 @@
+"""N MiniGrid environments in lock-step: the package's levels and steps, one batched view."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from minigrid.core.actions import Actions
+from minigrid.minigrid_env import MiniGridEnv
+from numpy.typing import NDArray
+
+from rllib_ride.envs.minigrid_cells import Cells, cell_code
+from rllib_ride.envs.minigrid_effects import Effect, step_effect
+from rllib_ride.envs.minigrid_view import MAX_VIEW_SIZE, EgocentricView
+
+_TURNS = frozenset({int(Actions.left), int(Actions.right)})
+_FORWARD = int(Actions.forward)
+_DONE = int(Actions.done)
+OBSERVATIONS = ("image", "dict")
+
+
+def _no_observation() -> None:
+    """Stands in for `MiniGridEnv.gen_obs`, which takes nine tenths of a step's time."""
+
+
+class MiniGridVectorEnv(VectorEnv):
+    """Any registered MiniGrid or BabyAI environment, N at a time.
+
+    Levels, rewards, ends and infos come from the package's own objects; only the views are built
+    here, for all N at once and equal to the package's byte for byte. An environment is reset on the
+    step after its end (`AutoresetMode.NEXT_STEP`); the reward of that step is 0, its flags are False,
+    its action is ignored.
+
+    `infos["state_key"]`, uint64 [N], on `reset` and on every `step`, identifies the full grid with the
+    agent in it (see `minigrid_cells`).
+
+    Args:
+        env_id: the registered id.
+        num_envs: N.
+        observation: `"image"`, the egocentric view alone, uint8 [size, size, 3] an environment; or
+            `"dict"`, what the package gives: `image`, `direction` and `mission`.
+        max_episode_steps: ends an episode as truncated after so many steps, besides the environment's
+            own limit `max_steps`; by default what the id was registered with.
+        **kwargs: of the environment's class, over those the id was registered with.
+
+    Attributes:
+        envs: the N environments of the package, to look at. Their `gen_obs` may be switched off: ask
+            `MiniGridEnv.gen_obs(env)` for a view.
+
+    Raises:
+        ValueError: if the id makes no MiniGrid environment or an option has no such value.
+    """
+
+    metadata: dict[str, Any] = {
+        "autoreset_mode": AutoresetMode.NEXT_STEP,
+        "render_modes": MiniGridEnv.metadata["render_modes"],
+        "render_fps": MiniGridEnv.metadata["render_fps"],
+    }
+
+    def __init__(
+        self,
+        env_id: str,
+        num_envs: int = 1,
+        *,
+        observation: str = "image",
+        max_episode_steps: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        if observation not in OBSERVATIONS:
+            raise ValueError(f"observation={observation!r}: expected one of {OBSERVATIONS}")
+        made = [
+            gym.make(
+                env_id, max_episode_steps=max_episode_steps, disable_env_checker=True, **kwargs
+            )
+            for _ in range(num_envs)
+        ]
+        self.envs: list[MiniGridEnv] = [env.unwrapped for env in made]
+        first = self.envs[0]
+        if not isinstance(first, MiniGridEnv):
+            raise ValueError(f"{env_id} makes a {type(first).__name__}, not a MiniGrid environment")
+
+        self.num_envs = num_envs
+        self.render_mode = first.render_mode
+        self._time_limit = made[0].spec.max_episode_steps if made[0].spec else None
+        self._as_dict = observation == "dict"
+        space = first.observation_space
+        self.single_observation_space = space if self._as_dict else space["image"]
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.single_action_space = first.action_space
+        self.action_space = batch_space(self.single_action_space, num_envs)
+
+        self._effect = step_effect(type(first))
+        if first.agent_view_size > MAX_VIEW_SIZE:
+            self._effect = Effect.UNKNOWN
+        self._cells = Cells(num_envs, first.width, first.height, pad=first.agent_view_size - 1)
+        self._view: EgocentricView | None = None
+        if self._effect is not Effect.UNKNOWN:
+            self._view = EgocentricView(
+                self._cells, first.agent_view_size, first.see_through_walls
+            )
+            for env in self.envs:
+                env.gen_obs = _no_observation
+        # A class with a reset of its own may change the level after its first view was taken (BabyAI's
+        # PutNext does, where the agent starts with the object in hand): that view is the package's.
+        self._own_reset = type(first).reset is not MiniGridEnv.reset
+        self._package_views: dict[int, NDArray[np.uint8]] = {}
+        self._ended = np.zeros(num_envs, bool)
+        self._everywhere = np.ones(num_envs, bool)
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Any, dict[str, Any]]:
+        """Starts a new episode in every environment.
+
+        Args:
+            seed: an int seeds environment i with `seed + i`; a sequence gives each its own; None, or a
+                None in the sequence, goes on with the generator the environment has.
+            options: handed to every environment.
+
+        Returns:
+            Observations of all N and infos.
+        """
+        if seed is None:
+            seeds: list[int | None] = [None] * self.num_envs
+        elif isinstance(seed, (int, np.integer)):
+            seeds = [int(seed) + i for i in range(self.num_envs)]
+        else:
+            seeds = list(seed)
+            if len(seeds) != self.num_envs:
+                raise ValueError(f"{len(seeds)} seeds for {self.num_envs} environments")
+        infos: dict[str, Any] = {}
+        for i, env_seed in enumerate(seeds):
+            info = self._reset_env(i, env_seed, options)
+            if info:
+                infos = self._add_info(infos, info, i)
+        self._ended = np.zeros(self.num_envs, bool)
+        return self._observe(), self._with_state_keys(infos)
+
+    def step(
+        self, actions: NDArray[np.integer]
+    ) -> tuple[
+        Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]
+    ]:
+        """Steps every environment, or resets it if its episode ended with the step before.
+
+        Args:
+            actions: ints [N].
+
+        Returns:
+            Observations, rewards float64 [N], terminated bool [N], truncated bool [N], infos.
+        """
+        rewards = np.zeros(self.num_envs)
+        terminated = np.zeros(self.num_envs, bool)
+        truncated = np.zeros(self.num_envs, bool)
+        infos: dict[str, Any] = {}
+        ended = self._ended.tolist()
+        for i, action in enumerate(np.asarray(actions).tolist()):
+            if ended[i]:
+                info = self._reset_env(i)
+            else:
+                env = self.envs[i]
+                observation, rewards[i], terminated[i], truncated[i], info = env.step(action)
+                if self._time_limit is not None and env.step_count >= self._time_limit:
+                    truncated[i] = True
+                self._follow_step(i, env, action, observation)
+            if info:
+                infos = self._add_info(infos, info, i)
+        self._ended = terminated | truncated
+        return self._observe(), rewards, terminated, truncated, self._with_state_keys(infos)
+
+    def full_grids(self) -> NDArray[np.uint8]:
+        """The full grids with the agents in them, as the package's `FullyObsWrapper` shows them.
+
+        Returns:
+            uint8 [N, W, H, 3].
+        """
+        return self._cells.full_grids()
+
+    def get_frame(self, index: int, **kwargs: Any) -> NDArray[np.uint8]:
+        """A picture of environment `index`, uint8 [height, width, 3] (see `MiniGridEnv.get_frame`)."""
+        return self.envs[index].get_frame(**kwargs)
+
+    def render(self) -> tuple[Any, ...] | None:
+        """Pictures of all N, if made with `render_mode="rgb_array"`."""
+        if self.render_mode is None:
+            return None
+        return tuple(env.render() for env in self.envs)
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Closes the package's environments and their windows."""
+        for env in self.envs:
+            env.close()
+
+    def _reset_env(
+        self, index: int, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        env = self.envs[index]
+        if self._own_reset and self._view is not None:
+            vars(env).pop("gen_obs", None)  # The class's own again, for this reset.
+            observation, info = env.reset(seed=seed, options=options)
+            env.gen_obs = _no_observation
+            self._package_views[index] = observation["image"]
+        else:
+            observation, info = env.reset(seed=seed, options=options)
+            if self._view is None:
+                self._package_views[index] = observation["image"]
+        self._follow_all(index, env)
+        return info
+
+    def _follow_step(
+        self, index: int, env: MiniGridEnv, action: int, observation: dict[str, Any] | None
+    ) -> None:
+        """Brings the arrays up to what a step of environment `index` changed."""
+        if self._effect is not Effect.FRONT:
+            self._follow_all(index, env)
+            if observation is not None:
+                self._package_views[index] = observation["image"]
+        elif action == _FORWARD:
+            self._cells.set_agent(index, *env.agent_pos)
+        elif action in _TURNS:
+            self._cells.direction[index] = env.agent_dir
+        elif action != _DONE:
+            x, y = self._cells.front(index)
+            self._cells.set_cell(index, x, y, env.grid.get(x, y))
+            self._cells.carried[index] = cell_code(env.carrying)
+
+    def _follow_all(self, index: int, env: MiniGridEnv) -> None:
+        """Brings the arrays up to all there is of environment `index`."""
+        self._cells.set_grid(index, env.grid)
+        self._cells.set_agent(index, *env.agent_pos)
+        self._cells.direction[index] = env.agent_dir
+        self._cells.carried[index] = cell_code(env.carrying)
+
+    def _observe(self) -> Any:
+        if self._view is not None:
+            images = self._view.images()
+        else:
+            images = np.empty(self.observation_space["image"].shape, np.uint8)
+        for i, image in self._package_views.items():
+            images[i] = image
+        self._package_views.clear()
+        if not self._as_dict:
+            return images
+        return {
+            "image": images,
+            "direction": self._cells.direction.copy(),
+            "mission": tuple(env.mission for env in self.envs),
+        }
+
+    def _with_state_keys(self, infos: dict[str, Any]) -> dict[str, Any]:
+        infos["state_key"] = self._cells.state_keys()
+        infos["_state_key"] = self._everywhere.copy()
+        return infos

@@ -1,0 +1,94 @@
+"""The egocentric views of N MiniGrid agents at once, byte for byte those of `MiniGridEnv.gen_obs`.
+
+The package builds a view object by object: it cuts the square out of the grid, turns it up to four
+times, spreads light over it cell by cell and encodes what is lit. Here a view is one gather, with
+tables of offsets that already contain the turn, and light spreads a row at a time: what a row does
+depends only on which of its cells light reaches and which block it, so a table has it all.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rllib_ride.envs.minigrid_cells import OPAQUE, Cells, code_bytes
+
+MAX_VIEW_SIZE = 9  # A row's table has 4^size entries.
+
+
+class EgocentricView:
+    """Builds the views of all agents of a `Cells`.
+
+    Args:
+        cells: the grids, with a border of at least `size - 1` cells.
+        size: cells along an edge of the view, odd, at most `MAX_VIEW_SIZE`.
+        see_through_walls: whether light passes everything (the package's option of that name).
+    """
+
+    def __init__(self, cells: Cells, size: int, see_through_walls: bool) -> None:
+        self._cells = cells
+        self._size = size
+        self._offsets = _view_offsets(size, cells.stride)
+        self._tables = None if see_through_walls else _row_tables(size)
+
+    def images(self) -> NDArray[np.uint8]:
+        """What each agent sees, in the package's encoding.
+
+        Returns:
+            uint8 [N, size, size, 3].
+        """
+        cells = self._cells
+        places = cells.agent[:, None, None] + self._offsets[cells.direction]  # [N, i, j]
+        codes = cells.codes.ravel().take(places)
+        if self._tables is not None:
+            codes &= self._light(codes)
+        codes[:, self._size // 2, -1] = cells.carried
+        return code_bytes(codes)
+
+    def _light(self, codes: NDArray[np.uint32]) -> NDArray[np.uint32]:
+        """All ones where light reaches, zero elsewhere: uint32 [N, i, j]."""
+        lit_table, above_table, ones_table = self._tables
+        size = self._size
+        columns = np.arange(size)[:, None]
+        opaque = ((codes >= OPAQUE) << columns).sum(axis=1)  # [N, j], one bit a cell of the row
+        lit = np.empty_like(opaque)
+        reached = 1 << size // 2  # The agent's own cell, in the middle of the last row.
+        for j in reversed(range(size)):
+            row = reached << size | opaque[:, j]
+            lit[:, j] = lit_table.take(row)
+            reached = above_table.take(row)
+        return ones_table.take(lit, axis=0).transpose(0, 2, 1)
+
+
+def _view_offsets(size: int, stride: int) -> NDArray[np.int64]:
+    """Offsets of a view's cells from the agent's cell in flat codes: [direction, i, j]."""
+    right, ahead = np.arange(size)[:, None] - size // 2, size - 1 - np.arange(size)
+    forward = np.array([(1, 0), (0, 1), (-1, 0), (0, -1)])[:, :, None, None]
+    dx, dy = forward[:, 0], forward[:, 1]
+    return (dx * ahead - dy * right) * stride + dy * ahead + dx * right
+
+
+@functools.cache
+def _row_tables(size: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint32]]:
+    """What light does in one row of a view, for every row there can be (`Grid.process_vis`).
+
+    Bit i of a number is column i. Light comes from the row below, runs to the right through cells that
+    do not block it, then to the left, and from each cell it passes through goes to the row above: there
+    to the same column and the next in the direction it runs.
+
+    Returns:
+        The cells lit in this row and the cells reached in the row above, both [4^size] and both indexed
+        by `reached << size | opaque`; and for every set of lit cells a row of numbers, [2^size, size],
+        all ones for a lit cell.
+    """
+    lit, opaque = np.divmod(np.arange(4**size), 2**size)
+    above = np.zeros_like(lit)
+    for columns, step in ((range(size - 1), 1), (range(size - 1, 0, -1), -1)):
+        for i in columns:
+            passes = lit >> i & ~opaque >> i & 1
+            lit |= passes << i + step
+            above |= passes << i | passes << i + step
+    bits = np.arange(2**size)[:, None] >> np.arange(size) & 1
+    return lit, above, np.where(bits, np.uint32(0xFFFFFFFF), np.uint32(0)).astype(np.uint32)

@@ -1,0 +1,132 @@
+"""`add_intrinsic_reward`: the one call between an RLlib config and an intrinsic reward."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import gymnasium as gym
+from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
+from ray.rllib.algorithms.appo import APPOConfig
+from ray.rllib.algorithms.impala import IMPALAConfig
+from ray.rllib.core import DEFAULT_MODULE_ID
+from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
+from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+
+from rllib_ride.intrinsic.registry import get_method
+from rllib_ride.intrinsic.spaces import image_shape, num_actions
+from rllib_ride.rllib.connectors import LearnerPipeline
+from rllib_ride.rllib.env_runner import BatchedEnvRunner
+from rllib_ride.rllib.learner import IntrinsicIMPALALearner
+from rllib_ride.rllib.module import IntrinsicModule
+from rllib_ride.rllib.policy import RecurrentPolicy
+from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID, IntrinsicSettings
+
+
+def add_intrinsic_reward(
+    config: AlgorithmConfig, method: str = "ride", coef: float = 0.1, **settings: Any
+) -> AlgorithmConfig:
+    """Adds an intrinsic reward to an RLlib config.
+
+    Call it after `environment()`. It sets the Learner, its connectors, the EnvRunner class and the
+    RLModules; everything else is yours. If the config names no RLModule, the policy is the paper's
+    (`RecurrentPolicy`).
+
+    Args:
+        config: An `IMPALAConfig`. Changed in place.
+        method: One of `rllib_ride.methods()`; `"none"` trains the same learner without a bonus.
+        coef: Weight of the bonus in the reward.
+        **settings: More of `IntrinsicSettings`.
+
+    Returns:
+        The same config.
+
+    Raises:
+        ValueError: If the algorithm, the environment's spaces or a setting are not supported; the
+            message says what is.
+    """
+    if not isinstance(config, IMPALAConfig) or isinstance(config, APPOConfig):
+        raise ValueError(
+            f"{type(config).__name__} is not supported; an intrinsic reward needs IMPALAConfig"
+        )
+    if config.is_multi_agent:
+        raise ValueError("multi-agent configs are not supported; one agent is")
+    method_class = get_method(method)
+    spec = _gym_spec(config)
+    settings.setdefault("counts", "full" if _reports_state_keys(spec) else "view")
+    chosen = _settings(method=method, coef=coef, **settings)
+    _check_spaces(config, spec)
+
+    chosen.store_in(config)
+    config.env_runners(env_runner_cls=BatchedEnvRunner)
+    if spec is not None and spec.vector_entry_point is not None:
+        config.env_runners(
+            gym_env_vectorize_mode=gym.VectorizeMode.VECTOR_ENTRY_POINT,
+        )
+    config.learners(
+        learner_connector=LearnerPipeline(chosen),
+        add_default_connectors_to_learner_pipeline=False,
+    )
+    config.training(learner_class=IntrinsicIMPALALearner)
+
+    modules = {DEFAULT_MODULE_ID: config.rl_module_spec}
+    if not _user_chose_module(config):
+        modules[DEFAULT_MODULE_ID] = RLModuleSpec(module_class=RecurrentPolicy)
+    if method_class is not None:
+        modules[INTRINSIC_MODULE_ID] = RLModuleSpec(
+            module_class=IntrinsicModule,
+            learner_only=True,
+            model_config={"method": method, "method_config": dict(chosen.method_config)},
+        )
+    config.rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs=modules))
+    return config
+
+
+def _settings(**kwargs: Any) -> IntrinsicSettings:
+    known = [field.name for field in dataclasses.fields(IntrinsicSettings)]
+    for name in kwargs:
+        if name not in known:
+            raise ValueError(
+                f"unknown setting {name!r} of an intrinsic reward, want one of {', '.join(known)}"
+            )
+    return IntrinsicSettings(**kwargs)
+
+
+def _gym_spec(config: AlgorithmConfig) -> gym.envs.registration.EnvSpec | None:
+    """The environment's entry in Gymnasium's registry; None for a class or a creator."""
+    if not isinstance(config.env, str):
+        return None
+    return gym.registry.get(config.env)
+
+
+def _reports_state_keys(spec: gym.envs.registration.EnvSpec | None) -> bool:
+    """Whether the environment's infos have a `state_key` of the whole grid."""
+    return spec is not None and spec.id.startswith(("MiniGrid-", "BabyAI-"))
+
+
+def _user_chose_module(config: AlgorithmConfig) -> bool:
+    """Whether the config names an RLModule of the user's own."""
+    default = config.get_default_rl_module_spec()
+    return config.rl_module_spec.module_class not in (None, default.module_class)
+
+
+def _check_spaces(
+    config: AlgorithmConfig, spec: gym.envs.registration.EnvSpec | None
+) -> None:
+    """Refuses unsupported spaces now rather than when the first Learner is built."""
+    if spec is None:
+        return
+    if spec.vector_entry_point is not None:
+        env = gym.make_vec(
+            spec.id, num_envs=1, vectorization_mode="vector_entry_point", **config.env_config
+        )
+        spaces = env.single_observation_space, env.single_action_space
+    else:
+        env = gym.make(spec.id, **config.env_config)
+        spaces = env.observation_space, env.action_space
+    env.close()
+    try:
+        image_shape(spaces[0])
+        num_actions(spaces[1])
+    except ValueError as error:
+        raise ValueError(f"environment {spec.id}: {error}") from None

@@ -1,0 +1,139 @@
+"""The Learner's connector pipeline: episodes to one batch, then the bonus into its reward."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import torch
+from ray.rllib.connectors.common.numpy_to_tensor import NumpyToTensor
+from ray.rllib.connectors.connector_v2 import ConnectorV2
+from ray.rllib.core import DEFAULT_MODULE_ID
+from ray.rllib.core.columns import Columns
+from ray.rllib.core.rl_module.rl_module import RLModule
+from ray.rllib.env.single_agent_episode import SingleAgentEpisode
+from ray.rllib.utils.numpy import convert_to_numpy
+
+from rllib_ride.intrinsic.rewards import combine_rewards
+from rllib_ride.rllib.episodes import pad_episodes
+from rllib_ride.rllib.module import IntrinsicModule
+from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID, INTRINSIC_REWARDS, IntrinsicSettings
+
+
+class PadEpisodes(ConnectorV2):
+    """Turns episode pieces into one zero-padded batch under the policy's module ID.
+
+    Takes the place of RLlib's default pieces for observations, columns, time rank and states,
+    which work step by step. See `pad_episodes` for what comes out.
+    """
+
+    def __init__(
+        self,
+        input_observation_space: gym.Space | None = None,
+        input_action_space: gym.Space | None = None,
+        *,
+        time_limit_is_terminal: bool,
+    ) -> None:
+        super().__init__(input_observation_space, input_action_space)
+        self._time_limit_is_terminal = time_limit_is_terminal
+
+    def __call__(
+        self,
+        *,
+        rl_module: RLModule,
+        batch: dict[str, Any],
+        episodes: list[SingleAgentEpisode],
+        shared_data: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        policy = rl_module[DEFAULT_MODULE_ID]
+        initial_state = (
+            convert_to_numpy(policy.get_initial_state()) if policy.is_stateful() else None
+        )
+        columns = pad_episodes(
+            episodes, initial_state, time_limit_is_terminal=self._time_limit_is_terminal
+        )
+        return {DEFAULT_MODULE_ID: columns}
+
+
+class AddIntrinsicRewards(ConnectorV2):
+    """Adds `intrinsic_rewards` to the batch and forms the reward that V-trace or GAE sees.
+
+    Also hands the batch to the intrinsic module, which learns from the same transitions. In an
+    AggregatorActor, whose copy of the module is never updated, no bonus is computed: the Learner
+    does it when the batch arrives.
+    """
+
+    def __init__(
+        self,
+        input_observation_space: gym.Space | None = None,
+        input_action_space: gym.Space | None = None,
+        *,
+        settings: IntrinsicSettings,
+    ) -> None:
+        super().__init__(input_observation_space, input_action_space)
+        self._settings = settings
+
+    def __call__(
+        self,
+        *,
+        rl_module: RLModule,
+        batch: dict[str, Any],
+        episodes: list[SingleAgentEpisode],
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        if self._settings.has_bonus:
+            intrinsic = rl_module[INTRINSIC_MODULE_ID].unwrapped()
+            if intrinsic.is_trained_here:
+                add_intrinsic_rewards(batch[DEFAULT_MODULE_ID], intrinsic, self._settings)
+            batch[INTRINSIC_MODULE_ID] = batch[DEFAULT_MODULE_ID]
+        else:
+            add_intrinsic_rewards(batch[DEFAULT_MODULE_ID], None, self._settings)
+        return batch
+
+
+def add_intrinsic_rewards(
+    columns: dict[str, Any], intrinsic: IntrinsicModule | None, settings: IntrinsicSettings
+) -> None:
+    """Adds the bonus to a batch of tensors, in place, and forms the reward to learn from.
+
+    Args:
+        columns: RLlib's columns; reads the observations `[B, T + 1, ...]`, actions, counts, mask
+            and `rewards` `[B, T + 1]`.
+        intrinsic: The module with current weights; None for no bonus.
+        settings: Coefficient and clip.
+
+    Raises:
+        ValueError: If a bonus is not finite.
+    """
+    r_ext = columns[Columns.REWARDS]  # [B, T + 1]
+    r_int = torch.zeros_like(r_ext) if intrinsic is None else intrinsic.bonus(columns)
+    if not torch.isfinite(r_int).all():
+        raise ValueError(
+            f"the bonus of method {settings.method!r} is not finite: look for NaN in the "
+            "observations, or lower the learning rate of the intrinsic networks"
+        )
+    columns[INTRINSIC_REWARDS] = r_int
+    columns[Columns.REWARDS] = combine_rewards(
+        r_ext, r_int, settings.coef, clip=settings.reward_clip
+    )
+
+
+class LearnerPipeline:
+    """Builds the Learner's pieces; goes into `config.learners(learner_connector=...)`.
+
+    A class and not a closure, so that a config can be pickled to remote Learners and compared.
+    """
+
+    def __init__(self, settings: IntrinsicSettings) -> None:
+        self._settings = settings
+
+    def __call__(
+        self, input_observation_space: gym.Space, input_action_space: gym.Space
+    ) -> list[ConnectorV2]:
+        """Returns the pieces in order."""
+        return [
+            PadEpisodes(time_limit_is_terminal=self._settings.time_limit_is_terminal),
+            NumpyToTensor(),
+            AddIntrinsicRewards(settings=self._settings),
+        ]

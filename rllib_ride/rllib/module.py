@@ -1,0 +1,114 @@
+"""The intrinsic networks as an RLModule beside the policy's."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection
+from typing import Any
+
+import torch
+from ray.rllib.core.columns import Columns
+from ray.rllib.core.rl_module.apis import SelfSupervisedLossAPI
+from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
+
+from rllib_ride.intrinsic.method import IntrinsicMethod
+from rllib_ride.intrinsic.registry import get_method
+from rllib_ride.intrinsic.transitions import Transitions
+from rllib_ride.rllib.settings import EPISODIC_COUNTS, INTRINSIC_REWARDS
+
+
+class IntrinsicModule(TorchRLModule, SelfSupervisedLossAPI):
+    """Wraps an `IntrinsicMethod`; lives on the Learner only (`learner_only=True`).
+
+    `model_config` holds `method`, the registered name, and `method_config`, its arguments.
+
+    Attributes:
+        method: The networks, the bonus and the loss.
+        weights_lock: Given by the Learner that trains this copy (IMPALA's learner thread updates
+            weights while connectors read them). None in every other copy, an AggregatorActor's.
+    """
+
+    method: IntrinsicMethod
+
+    def setup(self) -> None:
+        """Builds the method for the spaces of this module."""
+        method_class = get_method(self.model_config["method"])
+        assert method_class is not None
+        self.method = method_class(
+            self.observation_space, self.action_space, **self.model_config["method_config"]
+        )
+        self.weights_lock: threading.RLock | None = None
+
+    @property
+    def is_trained_here(self) -> bool:
+        """Whether this copy's weights are the current ones."""
+        return self.weights_lock is not None
+
+    def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        # Bonus and loss need the transitions as a whole, not a forward pass.
+        return {}
+
+    def bonus(self, columns: dict[str, Any]) -> torch.Tensor:
+        """The bonus of each transition before its coefficient.
+
+        Args:
+            columns: RLlib's columns, batch-major.
+
+        Returns:
+            `[B, T + 1]`; zero for padding and for the last entry of a row, where nothing is done.
+        """
+        assert self.weights_lock is not None
+        with self.weights_lock, torch.no_grad():
+            bonus = self.method.bonus(_transitions(columns))  # [T, B]
+        return torch.nn.functional.pad(bonus.T, (0, 1))
+
+    def compute_self_supervised_loss(
+        self,
+        *,
+        learner: Any,
+        module_id: str,
+        config: Any,
+        batch: dict[str, Any],
+        fwd_out: dict[str, Any],
+        **kwargs: Any,
+    ) -> torch.Tensor:
+        """Loss of the intrinsic networks on the batch the policy learns from; logs its metrics."""
+        transitions = _transitions(batch)
+        loss, metrics = self.method.loss(transitions)
+        # The method sums over the T of its rows, which is less than the unroll length in a batch
+        # of short episodes only; the policy's loss does not shrink there, nor must this one.
+        loss = loss * (config.get_rollout_fragment_length() / len(transitions.mask))
+        mask = batch[Columns.LOSS_MASK]
+        learner.metrics.log_dict(
+            {
+                **{name: value.detach() for name, value in metrics.items()},
+                "intrinsic_reward_mean": batch[INTRINSIC_REWARDS][mask].mean(),
+            },
+            key=module_id,
+            window=1,
+        )
+        return loss
+
+    def get_state(
+        self,
+        components: str | Collection[str] | None = None,
+        *,
+        not_components: str | Collection[str] | None = None,
+        inference_only: bool = False,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        """As RLlib's, but empty where only acting matters: EnvRunners must not be sent this."""
+        if inference_only:
+            return {}
+        return super().get_state(components, not_components=not_components, **kwargs)
+
+
+def _transitions(columns: dict[str, Any]) -> Transitions:
+    """RLlib's batch-major columns `[B, T + 1, ...]` as time-major transitions."""
+    obs = columns[Columns.OBS].transpose(0, 1)  # [T + 1, B, ...]
+    return Transitions(
+        obs=obs,
+        actions=columns[Columns.ACTIONS][:, :-1].transpose(0, 1),  # [T, B]
+        episodic_counts=columns[EPISODIC_COUNTS][:, :-1].transpose(0, 1),  # [T, B]
+        mask=columns[Columns.LOSS_MASK][:, :-1].transpose(0, 1),  # [T, B]
+    )

@@ -1,0 +1,130 @@
+"""Complete configs by name: the paper's text, the authors' released code, and a tuned one.
+
+| | paper | released | tuned |
+|---|---|---|---|
+| policy network | 3 convolutions, LSTM 256 | + 2 x 1024, LSTM 2 x 1024 | as paper |
+| policy's learning rate | 1e-4 to 0 over the run | as paper | 4e-4 to 0 over 1e8 frames |
+| other networks' rate | 1e-4 | 1e-4 | 1e-4 |
+| RMSProp epsilon | 0.01 | 1e-5 | 1e-5 |
+| unroll length, T | 100 | 100 | 64 |
+| sequences a batch, B | 32 | 32 | 32 |
+| counts of N_ep | full grid | full grid | full grid |
+
+All: IMPALA, discount 0.99, RMSProp smoothing 0.99 and momentum 0, gradient norm 40 for each network,
+value loss 0.5 * 0.5, losses summed over time, rewards clipped to [-1, 1], a time limit is terminal.
+Source: the paper's appendix A.2; what it leaves open follows the released code.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from collections.abc import Mapping
+from typing import Any
+
+from ray.rllib.algorithms.impala import IMPALAConfig
+from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+
+from rllib_ride.rllib.config import add_intrinsic_reward
+from rllib_ride.rllib.policy import RecurrentPolicy
+
+
+@dataclasses.dataclass(frozen=True)
+class Preset:
+    """What differs between the presets; the rest is in `make_config`."""
+
+    network: str = "paper"
+    lr: float = 1e-4
+    anneal_frames: float | None = None  # None: over the run's own frames
+    rmsprop_eps: float = 0.01
+    unroll_length: int = 100
+    num_envs: int = 32
+
+
+_PRESETS = {
+    "paper": Preset(),
+    "released": Preset(network="released", rmsprop_eps=1e-5),
+    "tuned": Preset(lr=4e-4, anneal_frames=1e8, rmsprop_eps=1e-5, unroll_length=64),
+}
+
+# The paper's appendix A.2: (coefficient of the bonus, of the entropy) where RIDE's are 0.5 and 0.001;
+# everywhere else they are 0.1 and 0.0005.
+_RIDE_HARD_TASKS = (
+    "MiniGrid-MultiRoom-N7-S8-v0",
+    "MiniGrid-MultiRoom-N10-S10-v0",
+    "MiniGrid-MultiRoom-N12-S10-v0",
+    "MiniGrid-ObstructedMaze-2Dlh-v0",
+)
+
+
+def presets() -> list[str]:
+    """The names that `make_config` knows."""
+    return list(_PRESETS)
+
+
+def make_config(
+    *,
+    preset: str,
+    method: str,
+    env: str,
+    env_options: Mapping[str, Any] | None = None,
+    frames: float,
+    seed: int | None = None,
+    intrinsic: Mapping[str, Any] | None = None,
+) -> IMPALAConfig:
+    """A config that trains in one process: `num_env_runners=0`, the learner beside it.
+
+    Args:
+        preset: One of `presets()`.
+        method: One of `rllib_ride.methods()`.
+        env: Environment ID.
+        env_options: Keyword arguments of the environment.
+        frames: Length of the run, over which the paper anneals the policy's learning rate.
+        seed: Of environments, networks and actions.
+        intrinsic: More of `add_intrinsic_reward`'s settings; they win over the preset's.
+
+    Raises:
+        ValueError: If a name or a setting is unknown, or the environment not supported.
+    """
+    if preset not in _PRESETS:
+        nearest = difflib.get_close_matches(preset, _PRESETS, n=1)
+        hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
+        raise ValueError(f"unknown preset {preset!r}, want one of {', '.join(_PRESETS)}{hint}")
+    values = _PRESETS[preset]
+    coef, entropy_coeff = (0.5, 0.001) if env in _RIDE_HARD_TASKS else (0.1, 0.0005)
+
+    config = (
+        IMPALAConfig()
+        .environment(env, env_config=dict(env_options or {}))
+        .env_runners(
+            num_env_runners=0,
+            num_envs_per_env_runner=values.num_envs,
+            rollout_fragment_length=values.unroll_length,
+        )
+        .learners(num_learners=0)
+        .training(
+            gamma=0.99,
+            lr=[[0, values.lr], [int(values.anneal_frames or frames), 0.0]],
+            grad_clip=40.0,
+            grad_clip_by="global_norm",
+            train_batch_size_per_learner=values.num_envs * values.unroll_length,
+            vf_loss_coeff=0.5,
+            entropy_coeff=entropy_coeff,
+            num_epochs=1,
+        )
+        .rl_module(
+            rl_module_spec=RLModuleSpec(
+                module_class=RecurrentPolicy, model_config={"network": values.network}
+            )
+        )
+        .reporting(metrics_num_episodes_for_smoothing=100, min_time_s_per_iteration=2)
+        .debugging(seed=seed)
+    )
+    settings: dict[str, Any] = {
+        "coef": coef,
+        "sum_over_time": True,
+        "rmsprop": {"alpha": 0.99, "eps": values.rmsprop_eps, "momentum": 0.0},
+        **(intrinsic or {}),
+    }
+    add_intrinsic_reward(config, method=method, **settings)
+    return config

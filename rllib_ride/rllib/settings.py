@@ -1,0 +1,95 @@
+"""What a run of an intrinsic reward is made of, beside RLlib's own settings."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
+
+INTRINSIC_MODULE_ID = "intrinsic"
+"""Module ID of the intrinsic networks, beside RLlib's `default_policy`."""
+
+INTRINSIC_REWARDS = "intrinsic_rewards"
+"""Batch column: the bonus before its coefficient, `[B, T + 1]`, zero where nothing was done."""
+
+EPISODIC_COUNTS = "episodic_counts"
+"""Batch column: N_ep of the state each transition led to, the visit just made included."""
+
+_KEY_IN_LEARNER_CONFIG = "intrinsic"
+
+
+@dataclasses.dataclass(frozen=True)
+class IntrinsicSettings:
+    """Settings of `add_intrinsic_reward`; the defaults are the paper's (its appendix A.2).
+
+    Attributes:
+        method: Name of a registered method, or `"none"` for the same learner without a bonus.
+        coef: Weight of the bonus in the reward, w_ir of the paper's table 2.
+        counts: What N_ep counts: `"full"`, the whole grid with the agent in it (environments that
+            report a `state_key`), or `"view"`, the observation itself.
+        lr: Learning rate of the intrinsic networks. It is never annealed.
+        reward_clip: The summed reward is clipped to `[-reward_clip, reward_clip]`; None: not at all.
+        time_limit_is_terminal: Whether a time limit ends the return, as in the paper's code; if
+            not, the value of the last state is bootstrapped.
+        sum_over_time: Whether the RL loss is a sum over time and a mean over sequences, as in the
+            paper's code, or RLlib's mean over both. With a gradient clip the two differ by more
+            than a learning rate.
+        rmsprop: Arguments of `torch.optim.RMSprop` for all networks. None leaves the policy to
+            RLlib's own optimizer; the intrinsic networks then use the paper's values.
+        method_config: Keyword arguments of the method's class.
+    """
+
+    method: str = "ride"
+    coef: float = 0.1
+    counts: Literal["full", "view"] = "view"
+    lr: float = 1e-4
+    reward_clip: float | None = 1.0
+    time_limit_is_terminal: bool = True
+    sum_over_time: bool = False
+    rmsprop: Mapping[str, float] | None = None
+    method_config: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.counts not in ("full", "view"):
+            raise ValueError(f"counts={self.counts!r} is unknown; use 'full' or 'view'")
+        if self.coef < 0:
+            raise ValueError(f"coef={self.coef} is negative; a bonus is weighted by 0 or more")
+        if self.lr <= 0:
+            raise ValueError(f"lr={self.lr} of the intrinsic networks must be above 0")
+
+    @property
+    def has_bonus(self) -> bool:
+        """Whether there is an intrinsic module at all."""
+        return self.method != "none"
+
+    def store_in(self, config: AlgorithmConfig) -> None:
+        """Puts these settings where Learner and EnvRunner find them."""
+        config.training(
+            learner_config_dict={
+                **config.learner_config_dict,
+                _KEY_IN_LEARNER_CONFIG: dataclasses.asdict(self),
+            }
+        )
+
+    @classmethod
+    def of(cls, config: AlgorithmConfig) -> IntrinsicSettings:
+        """Reads the settings that `store_in` put into a config.
+
+        Raises:
+            ValueError: If the config has none.
+        """
+        try:
+            stored = config.learner_config_dict[_KEY_IN_LEARNER_CONFIG]
+        except KeyError:
+            raise ValueError(
+                "this config has no intrinsic reward: build it with "
+                "rllib_ride.add_intrinsic_reward(config, method=...)"
+            ) from None
+        return cls(**stored)
+
+
+PAPER_RMSPROP: Mapping[str, float] = {"alpha": 0.99, "eps": 0.01, "momentum": 0.0}
+"""RMSProp as in the paper's table 2 (the released code's epsilon is 1e-5)."""

@@ -1,0 +1,1 @@
+"""From a YAML file to trials, and from trials to a run with Tune."""

@@ -1,0 +1,110 @@
+"""From a trial to the RLlib config that trains it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from rllib_ride.experiments.errors import ConfigError, unknown
+from rllib_ride.experiments.trial import Trial
+
+if TYPE_CHECKING:
+    from ray.rllib.algorithms.algorithm import Algorithm
+    from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
+    from ray.tune.execution.placement_groups import PlacementGroupFactory
+
+# Set by the file's own keys; as overrides they would contradict the trial's name.
+_OWN_KEYS = {"env": "env", "env_config": "env", "seed": "seed"}
+
+
+def algorithm_config(trial: Trial) -> AlgorithmConfig:
+    """The trial's preset with the trial's overrides, validated by RLlib.
+
+    Raises:
+        ConfigError: An unknown config key, or a value that RLlib or the intrinsic reward refuses,
+            such as an environment it does not support.
+    """
+    overrides = dict(trial.config)
+    intrinsic = overrides.pop("intrinsic", {})
+    _check_intrinsic(intrinsic)
+    try:
+        return _build(trial, overrides, intrinsic)
+    except ConfigError:
+        raise
+    except (
+        Exception
+    ) as error:  # RLlib, Gymnasium and environments refuse with any type of their own
+        raise ConfigError(f"trial {trial.name}: {_one_line(error)}") from error
+
+
+def algorithm_class(config: AlgorithmConfig) -> type[Algorithm]:
+    """The algorithm that a config is for."""
+    assert config.algo_class is not None, "a preset names its algorithm"
+    return config.algo_class
+
+
+def resource_request(config: AlgorithmConfig) -> PlacementGroupFactory:
+    """The bundles of cores and accelerators that the algorithm occupies while it runs."""
+    return cast("PlacementGroupFactory", algorithm_class(config).default_resource_request(config))
+
+
+def _build(
+    trial: Trial, overrides: dict[str, Any], intrinsic: Mapping[str, Any]
+) -> AlgorithmConfig:
+    from rllib_ride.rllib.presets import make_config
+
+    config = make_config(
+        preset=trial.preset,
+        method=trial.method,
+        env=trial.env,
+        env_options=trial.env_options,
+        frames=trial.schedule_frames,
+        seed=trial.seed,
+        intrinsic=intrinsic,
+    )
+    _check_overrides(overrides, config)
+    config.update_from_dict(overrides)
+    config.validate()
+    return config
+
+
+def _check_overrides(overrides: Mapping[str, Any], config: AlgorithmConfig) -> None:
+    known = {key for key in {*config.keys(), *vars(config)} if not key.startswith("_")}
+    for key, value in overrides.items():
+        if key in _OWN_KEYS:
+            raise ConfigError(f"key 'config.{key}' is set by the key {_OWN_KEYS[key]!r} instead")
+        if key not in known:
+            listing = f"It is neither 'intrinsic' nor a setting of RLlib's {type(config).__name__}."
+            prefixed = {f"config.{name}" for name in {*known, "intrinsic"}}
+            raise ConfigError(unknown("key", f"config.{key}", prefixed, listing))
+        right = _right_type(config.get(key), value)
+        if right:
+            raise ConfigError(f"key 'config.{key}' must be {right}, not {value!r}")
+
+
+def _right_type(default: Any, value: Any) -> str | None:
+    """What `value` would have to be, if its type cannot be right beside the default's."""
+    if isinstance(default, bool):
+        return None if isinstance(value, bool) else "true or false"
+    if isinstance(default, int | float) and isinstance(value, str | bool) and value != "auto":
+        return "a number"
+    if isinstance(default, dict) and not isinstance(value, dict):
+        return "a mapping of keys to values"
+    return None
+
+
+def _check_intrinsic(intrinsic: Any) -> None:
+    from rllib_ride.rllib.settings import IntrinsicSettings
+
+    if not isinstance(intrinsic, dict):
+        raise ConfigError(f"key 'config.intrinsic' must hold keys and values, not {intrinsic!r}")
+    known = {field.name for field in dataclasses.fields(IntrinsicSettings)} - {"method"}
+    for key in intrinsic:
+        if key not in known:
+            prefixed = {f"config.intrinsic.{name}" for name in known}
+            raise ConfigError(unknown("key", f"config.intrinsic.{key}", prefixed))
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__

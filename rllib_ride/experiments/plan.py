@@ -1,0 +1,63 @@
+"""Everything about a run that can be known, and refused, before it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rllib_ride.experiments.build import algorithm_config
+from rllib_ride.experiments.errors import ConfigError
+from rllib_ride.experiments.names import check_names
+from rllib_ride.experiments.schema import load_spec
+from rllib_ride.experiments.trial import Trial, expand
+
+if TYPE_CHECKING:
+    from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
+
+
+@dataclass(frozen=True)
+class PlannedTrial:
+    """A trial and the RLlib config that was built, and so proved valid, for it."""
+
+    trial: Trial
+    config: AlgorithmConfig
+
+    @property
+    def resources(self) -> dict[str, float]:
+        """Cores and accelerators that it occupies while it runs, such as `{"CPU": 1}`."""
+        return dict(resource_request(self.config).required_resources)
+
+
+def plan(
+    path: str | Path,
+    *,
+    methods: Sequence[str] = (),
+    envs: Sequence[str] = (),
+    seeds: Sequence[int] = (),
+    frames: int | None = None,
+    overrides: Mapping[str, Any] | None = None,
+) -> list[PlannedTrial]:
+    """The trials of the experiment in `path`, each with its config built.
+
+    Args:
+        path: A file such as those in `tune_configs/`.
+        methods: See `expand`, for this and the others.
+        envs: Environment ids to keep.
+        seeds: Seeds to keep.
+        frames: Where to stop instead.
+        overrides: Config keys that win over the file's.
+
+    Raises:
+        ConfigError: One message that begins with the file.
+    """
+    spec = load_spec(path)
+    try:
+        check_names(spec)
+        trials = expand(
+            spec, methods=methods, envs=envs, seeds=seeds, frames=frames, overrides=overrides
+        )
+        return [PlannedTrial(trial, algorithm_config(trial)) for trial in trials]
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from error.__cause__

@@ -1,0 +1,19 @@
+"""Keeps Ray's notices off the console, which shows one progress table."""
+
+from __future__ import annotations
+
+import logging
+import os
+import warnings
+
+
+def quiet_ray() -> None:
+    """Silences Ray in this process and in those that `ray.init` starts; errors still show."""
+    os.environ.setdefault("RAY_AIR_NEW_OUTPUT", "1")
+    os.environ.setdefault("RAY_TRAIN_ENABLE_V2_MIGRATION_WARNINGS", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    warnings.filterwarnings("ignore", category=DeprecationWarning)
+    import ray.rllib  # noqa: F401 (sets the level of its own logger on import)
+
+    for name in ("ray", "ray.rllib", "ray.tune"):
+        logging.getLogger(name).setLevel(logging.ERROR)

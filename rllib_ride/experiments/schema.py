@@ -1,0 +1,147 @@
+"""What a file in `tune_configs/` may say, as a pydantic model, and errors a person can act on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from rllib_ride.experiments import yaml_file
+from rllib_ride.experiments.errors import ConfigError, unknown
+
+
+@dataclass(frozen=True)
+class EnvChoice:
+    """An environment's id and the options given beside it."""
+
+    id: str
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+def _whole(value: Any, least: int) -> int | None:
+    """`value` as an int if it is a whole number (30e6 is) of at least `least`, else None."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    if value != value or abs(value) == float("inf") or value != int(value) or value < least:
+        return None
+    return int(value)
+
+
+def _frames(value: Any) -> int:
+    whole = _whole(value, least=1)
+    if whole is None:
+        raise ValueError("must be a positive whole number such as 30e6")
+    return whole
+
+
+def _listed(value: Any, what: str) -> list[Any]:
+    """A single value as a list of one; refuses an empty list and repeated entries."""
+    entries = value if isinstance(value, list) else [value]
+    if not entries:
+        raise ValueError(f"must name at least one {what}")
+    if any(entry in entries[:i] for i, entry in enumerate(entries)):
+        raise ValueError(f"names a {what} twice")
+    return entries
+
+
+def _seeds(value: Any) -> list[int]:
+    seeds = [_whole(entry, least=0) for entry in _listed(value, "seed")]
+    if None in seeds:
+        raise ValueError("must be a whole number of at least 0, or a list of them")
+    return [seed for seed in seeds if seed is not None]
+
+
+def _methods(value: Any) -> list[str]:
+    names = _listed(value, "method")
+    if not all(isinstance(name, str) for name in names):
+        raise ValueError("must be a method's name, or a list of them")
+    return names
+
+
+def _env(value: Any) -> EnvChoice:
+    if isinstance(value, str):
+        return EnvChoice(value)
+    if isinstance(value, dict) and isinstance(value.get("id"), str):
+        return EnvChoice(value["id"], {key: v for key, v in value.items() if key != "id"})
+    raise ValueError("must be an environment's id, {id: ..., <option>: ...}, or a list of them")
+
+
+def _envs(value: Any) -> list[EnvChoice]:
+    return [_env(entry) for entry in _listed(value, "environment")]
+
+
+def _grid(value: Any) -> dict[str, list[Any]]:
+    if not isinstance(value, dict):
+        raise ValueError("must map a config key to the list of values to search")
+    for key, values in value.items():
+        if not isinstance(values, list) or not values:
+            raise ValueError(f"must give {key!r} a list of at least one value")
+    return value
+
+
+class ExperimentSpec(BaseModel):
+    """One experiment: every env with every method, seed and grid point is a trial.
+
+    Attributes:
+        experiment: Name of the folder under the storage that its trials go to.
+        env: Environments, each with its options.
+        method: Names of intrinsic rewards; `none` is the same learner without one.
+        preset: The set of hyperparameters that `config` starts from.
+        seed: One trial each.
+        frames: Transitions the agent chooses before a trial stops.
+        config: Overrides by RLlib's names; `intrinsic` holds those of the intrinsic reward.
+        grid: Config keys (dotted for nested ones) with the lists of values to search.
+        checkpoint_every_s: Seconds of training between checkpoints; what an interruption may lose.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+    experiment: Annotated[str, Field(strict=True, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+    env: Annotated[list[EnvChoice], BeforeValidator(_envs)]
+    method: Annotated[list[str], BeforeValidator(_methods)]
+    preset: Annotated[str, Field(strict=True)] = "paper"
+    seed: Annotated[list[int], BeforeValidator(_seeds)]
+    frames: Annotated[int, BeforeValidator(_frames)]
+    config: dict[str, Any] = {}
+    grid: Annotated[dict[str, list[Any]], BeforeValidator(_grid)] = {}
+    checkpoint_every_s: Annotated[float, Field(strict=True, gt=0)] = 60.0
+
+
+def load_spec(path: str | Path) -> ExperimentSpec:
+    """The experiment that the YAML file at `path` describes.
+
+    Raises:
+        ConfigError: the file, or a key in it, is not what it must be.
+    """
+    content = yaml_file.read(path)
+    try:
+        return ExperimentSpec.model_validate(content)
+    except ValidationError as error:
+        raise ConfigError(f"{path}: {_first_message(error)}") from None
+
+
+def _first_message(error: ValidationError) -> str:
+    # A mistyped key is also a missing one: the unknown key is the message that helps.
+    problems = sorted(error.errors(), key=lambda problem: problem["type"] != "extra_forbidden")
+    problem = problems[0]
+    key = ".".join(str(part) for part in problem["loc"])
+    match problem["type"]:
+        case "extra_forbidden":
+            return unknown("key", key, ExperimentSpec.model_fields)
+        case "missing":
+            return f"key {key!r} is missing"
+        case "value_error":
+            right = str(problem["ctx"]["error"])
+        case "string_pattern_mismatch":
+            right = "must be a name of letters, digits, '_', '.' and '-' (it names a folder)"
+        case "string_type":
+            right = "must be text"
+        case "dict_type":
+            right = "must hold keys and values"
+        case "float_type" | "greater_than":
+            right = "must be a positive number of seconds"
+        case _:
+            right = problem["msg"]
+    return f"key {key!r} {right}, not {problem['input']!r}"

@@ -1,0 +1,62 @@
+"""A trial as Tune runs it: RLlib's algorithm, stopped by frames and checkpointed by time."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from ray.rllib.utils.metrics import NUM_ENV_STEPS_SAMPLED_LIFETIME
+from ray.tune import Trainable
+from ray.tune.execution.placement_groups import PlacementGroupFactory
+from ray.tune.result import DONE, SHOULD_CHECKPOINT
+
+from rllib_ride.experiments.build import algorithm_class, algorithm_config, resource_request
+from rllib_ride.experiments.trial import Trial
+
+
+class TrialTrainable(Trainable):
+    """Trains the trial in `config["trial"]`; its checkpoints are those of RLlib's algorithm.
+
+    Tune's param space then holds a few plain values a trial, not an RLlib config of hundreds, and
+    `Algorithm.from_checkpoint` reads what a run leaves behind.
+    """
+
+    def __init__(self, config: dict[str, Any], storage: Any = None) -> None:
+        self._trial_storage = storage
+        super().__init__(config, storage=storage)
+
+    @classmethod
+    def default_resource_request(cls, config: dict[str, Any]) -> PlacementGroupFactory:
+        """What RLlib asks for: one CPU for a trial with neither EnvRunner nor Learner actors."""
+        return resource_request(algorithm_config(Trial(**config["trial"])))
+
+    def setup(self, config: dict[str, Any]) -> None:
+        """Builds the algorithm; Tune calls this in the trial's own process."""
+        self._trial = Trial(**config["trial"])
+        rllib = algorithm_config(self._trial)
+        # With Tune's storage the algorithm has no folder of its own under ~/ray_results.
+        self._algorithm = algorithm_class(rllib)(config=rllib, storage=self._trial_storage)
+        self._saved_at = time.monotonic()
+
+    def step(self) -> dict[str, Any]:
+        """One iteration of the algorithm."""
+        result = self._algorithm.train()
+        result.pop("config", None)  # hundreds of keys in every line of Tune's result.json
+        result[DONE] = result[NUM_ENV_STEPS_SAMPLED_LIFETIME] >= self._trial.frames
+        result[SHOULD_CHECKPOINT] = (
+            time.monotonic() - self._saved_at >= self._trial.checkpoint_every_s
+        )
+        return result
+
+    def save_checkpoint(self, checkpoint_dir: str) -> None:
+        """Saves the algorithm in RLlib's own layout."""
+        self._algorithm.save_to_path(checkpoint_dir)
+        self._saved_at = time.monotonic()
+
+    def load_checkpoint(self, checkpoint: Any) -> None:
+        """Goes on from a checkpoint's folder: weights, optimizers, schedules, frames."""
+        self._algorithm.restore_from_path(checkpoint)
+
+    def cleanup(self) -> None:
+        """Ends the algorithm's actors and threads."""
+        self._algorithm.stop()

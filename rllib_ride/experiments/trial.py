@@ -1,0 +1,134 @@
+"""From an experiment to its trials: every env with every method, seed and grid point."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from rllib_ride.experiments.errors import ConfigError
+from rllib_ride.experiments.schema import EnvChoice, ExperimentSpec
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One training run, told in values that JSON can hold.
+
+    Attributes:
+        experiment: The experiment it belongs to.
+        name: Name of its folder, such as `ride_MultiRoom-N7-S4_seed1`.
+        env: Environment id.
+        env_options: Options of the environment.
+        method: Intrinsic reward, or `none`.
+        preset: Hyperparameters that `config` overrides.
+        seed: Seed of environments, networks and actions.
+        frames: Transitions the agent chooses before the trial stops.
+        schedule_frames: Transitions over which the preset anneals. A run that `--frames` stops
+            early is the beginning of the full run, not a run with a faster anneal.
+        config: Overrides by RLlib's names; `intrinsic` holds those of the intrinsic reward.
+        checkpoint_every_s: Seconds of training between checkpoints.
+    """
+
+    experiment: str
+    name: str
+    env: str
+    env_options: dict[str, Any]
+    method: str
+    preset: str
+    seed: int
+    frames: int
+    schedule_frames: int
+    config: dict[str, Any]
+    checkpoint_every_s: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The trial as plain values; `Trial(**trial.to_dict()) == trial`."""
+        return asdict(self)
+
+
+def expand(
+    spec: ExperimentSpec,
+    *,
+    methods: Sequence[str] = (),
+    envs: Sequence[str] = (),
+    seeds: Sequence[int] = (),
+    frames: int | None = None,
+    overrides: Mapping[str, Any] | None = None,
+) -> list[Trial]:
+    """The trials of an experiment, or those of them that a command line asks for.
+
+    Args:
+        spec: The experiment.
+        methods: Keep these methods only (empty: all), and likewise `envs` and `seeds`.
+        envs: Environment ids to keep.
+        seeds: Seeds to keep.
+        frames: Stop after so many transitions, whatever the file says.
+        overrides: Config keys, dotted for nested ones, that go above the file's `config`.
+
+    Raises:
+        ConfigError: A narrowing that leaves nothing, or two trials of one name.
+    """
+    chosen_envs = [e for e in spec.env if e.id in _narrow("env", [e.id for e in spec.env], envs)]
+    trials = [
+        Trial(
+            experiment=spec.experiment,
+            name=_name(method, env, seed, point),
+            env=env.id,
+            env_options=env.options,
+            method=method,
+            preset=spec.preset,
+            seed=seed,
+            frames=frames or spec.frames,
+            schedule_frames=max(spec.frames, frames or 0),
+            config=_merged(spec.config, point, overrides or {}),
+            checkpoint_every_s=spec.checkpoint_every_s,
+        )
+        for env in chosen_envs
+        for method in _narrow("method", spec.method, methods)
+        for seed in _narrow("seed", spec.seed, seeds)
+        for point in _grid_points(spec.grid)
+    ]
+    name, times = Counter(trial.name for trial in trials).most_common(1)[0]
+    if times > 1:
+        raise ConfigError(f"{times} trials would share the folder {name!r}")
+    return trials
+
+
+def _narrow(key: str, there: Sequence[Any], wanted: Sequence[Any]) -> Sequence[Any]:
+    for value in wanted:
+        if value not in there:
+            listed = ", ".join(str(entry) for entry in there)
+            raise ConfigError(f"{key} {value!r} is not in the experiment, which has: {listed}")
+    return [value for value in there if not wanted or value in wanted]
+
+
+def _grid_points(grid: Mapping[str, Iterable[Any]]) -> Iterator[dict[str, Any]]:
+    for values in itertools.product(*grid.values()):
+        yield dict(zip(grid, values, strict=True))
+
+
+def _merged(
+    config: Mapping[str, Any], point: Mapping[str, Any], overrides: Mapping[str, Any]
+) -> dict[str, Any]:
+    """`config` with dotted keys set one after the other, nothing of it changed in place."""
+    merged = dict(config)
+    for dotted, value in [*point.items(), *overrides.items()]:
+        *parents, last = dotted.split(".")
+        level = merged
+        for parent in parents:
+            if not isinstance(level.get(parent, {}), Mapping):
+                raise ConfigError(f"key {dotted!r}: {parent!r} holds no keys of its own")
+            level[parent] = dict(level.get(parent, {}))
+            level = level[parent]
+        level[last] = value
+    return merged
+
+
+def _name(method: str, env: EnvChoice, seed: int, point: Mapping[str, Any]) -> str:
+    short_env = re.sub(r"^MiniGrid-|-v0$", "", env.id)
+    settings = [f"{key.split('.')[-1]}={value}" for key, value in {**env.options, **point}.items()]
+    name = "_".join([method, short_env, *settings, f"seed{seed}"])
+    return re.sub(r"[^\w.=+-]+", "-", name)

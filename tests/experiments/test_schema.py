@@ -1,0 +1,147 @@
+"""What a file may say, and what is told about one that says something else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rllib_ride.experiments.errors import ConfigError, nearest
+from rllib_ride.experiments.schema import EnvChoice, load_spec
+
+GOOD = """
+experiment: multiroom
+env: MiniGrid-MultiRoom-N7-S4-v0
+method: ride
+seed: 1
+frames: 30e6
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "x.yaml"
+    path.write_text(text)
+    return path
+
+
+def test_single_values_are_lists_of_one_and_the_rest_has_defaults(tmp_path):
+    spec = load_spec(write(tmp_path, GOOD))
+
+    assert spec.env == [EnvChoice("MiniGrid-MultiRoom-N7-S4-v0")]
+    assert spec.method == ["ride"]
+    assert spec.seed == [1]
+    assert spec.frames == 30_000_000
+    assert spec.preset == "paper"
+    assert spec.config == {} and spec.grid == {}
+
+
+def test_environments_with_options_stand_beside_plain_ids(tmp_path):
+    text = GOOD.replace("MiniGrid-MultiRoom-N7-S4-v0", "[A-v0, {id: B-v0, size: 5, noisy: true}]")
+
+    assert load_spec(write(tmp_path, text)).env == [
+        EnvChoice("A-v0"),
+        EnvChoice("B-v0", {"size": 5, "noisy": True}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [("1e-4", 1e-4), ("30e6", 30e6), (".5", 0.5), ("-2.5E+3", -2500.0), ("7", 7), ("v1e4", "v1e4")],
+)
+def test_numbers_are_read_as_people_write_them(tmp_path, written, value):
+    read = load_spec(write(tmp_path, GOOD + f"config: {{lr: {written}}}\n")).config["lr"]
+
+    assert read == value
+    assert type(read) is type(value)
+
+
+@pytest.mark.parametrize("frames", ["30e6", "30_000_000", "30000000", "3.0e7"])
+def test_frames_in_every_spelling(tmp_path, frames):
+    spec = load_spec(write(tmp_path, GOOD.replace("30e6", frames)))
+
+    assert spec.frames == 30_000_000
+    assert isinstance(spec.frames, int)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ("frames", "frmes", "key 'frmes' is unknown; did you mean 'frames'?"),
+        ("frames: 30e6", "", "key 'frames' is missing"),
+        ("30e6", "-5", "key 'frames' must be a positive whole number such as 30e6, not -5"),
+        ("30e6", "0", "key 'frames' must be a positive whole number such as 30e6, not 0"),
+        ("30e6", "2.5", "key 'frames' must be a positive whole number such as 30e6, not 2.5"),
+        ("30e6", "lots", "key 'frames' must be a positive whole number such as 30e6, not 'lots'"),
+        ("30e6", ".inf", "key 'frames' must be a positive whole number such as 30e6, not inf"),
+        ("30e6", "true", "key 'frames' must be a positive whole number such as 30e6, not True"),
+        ("seed: 1", "seed: []", "key 'seed' must name at least one seed, not []"),
+        ("seed: 1", "seed: [1, 1]", "key 'seed' names a seed twice, not [1, 1]"),
+        ("seed: 1", "seed: one", "key 'seed' must be a whole number of at least 0"),
+        ("seed: 1", "seed: -1", "key 'seed' must be a whole number of at least 0"),
+        ("method: ride", "method: []", "key 'method' must name at least one method, not []"),
+        ("method: ride", "method: 3", "key 'method' must be a method's name"),
+        (
+            "env: MiniGrid-MultiRoom-N7-S4-v0",
+            "env: {size: 5}",
+            "key 'env' must be an environment's",
+        ),
+        (
+            "experiment: multiroom",
+            "experiment: ../up",
+            "key 'experiment' must be a name of letters",
+        ),
+        ("experiment: multiroom", "experiment: 3", "key 'experiment' must be text, not 3"),
+        ("seed: 1", "seed: 1\nconfig: fast", "key 'config' must hold keys and values, not 'fast'"),
+        ("seed: 1", "seed: 1\ngrid: {lr: 3}", "key 'grid' must give 'lr' a list of at least one"),
+        ("seed: 1", "seed: 1\npreset: [paper]", "key 'preset' must be text, not ['paper']"),
+        (
+            "seed: 1",
+            "seed: 1\ncheckpoint_every_s: 0",
+            "key 'checkpoint_every_s' must be a positive",
+        ),
+    ],
+)
+def test_a_wrong_key_or_value_is_told_in_one_message(tmp_path, before, after, message):
+    assert before in GOOD
+    path = write(tmp_path, GOOD.replace(before, after))
+
+    with pytest.raises(ConfigError) as error:
+        load_spec(path)
+
+    assert str(error.value).startswith(f"{path}: {message}")
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("experiment: x\nenv: [a, b\nseed: 1\n", " line 3: expected ',' or ']'"),
+        ("experiment: x\nseed: 1\nseed: 2\n", " line 3: key 'seed' is given twice"),
+        ("config: {lr: 1, lr: 2}\n", " line 1: key 'lr' is given twice"),
+        ("experiment: !!python/name:os.system x\n", " line 1: could not determine a constructor"),
+        ("- ride\n", ": must hold keys and values"),
+        ("", ": must hold keys and values"),
+    ],
+)
+def test_a_file_that_does_not_parse_is_told_with_its_line(tmp_path, text, message):
+    path = write(tmp_path, text)
+
+    with pytest.raises(ConfigError) as error:
+        load_spec(path)
+
+    assert str(error.value).startswith(f"{path}{message}")
+
+
+def test_a_missing_file_is_told_with_the_nearest_there_is(tmp_path):
+    there = write(tmp_path, GOOD)
+
+    with pytest.raises(ConfigError, match="no such file; did you mean") as error:
+        load_spec(tmp_path / "y.yaml")
+    assert str(error.value).endswith(f"{there}?")
+    with pytest.raises(ConfigError, match="no such file$"):
+        load_spec(tmp_path / "elsewhere" / "y.yaml")
+
+
+@pytest.mark.parametrize(("word", "guess"), [("RIDE", "ride"), ("icmm", "icm"), ("zebra", None)])
+def test_nearest(word, guess):
+    assert nearest(word, ["ride", "icm", "rnd", "count", "none"]) == guess

@@ -1,0 +1,100 @@
+"""The product of environments, methods, seeds and grid, and what a command line leaves of it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from rllib_ride.experiments.errors import ConfigError
+from rllib_ride.experiments.schema import ExperimentSpec
+from rllib_ride.experiments.trial import Trial, expand
+
+
+def spec(**changes):
+    values = {
+        "experiment": "x",
+        "env": ["MiniGrid-A-v0", {"id": "MiniGrid-B-v1", "size": 5}],
+        "method": ["ride", "icm", "none"],
+        "preset": "tuned",
+        "seed": [1, 2, 3, 4, 5],
+        "frames": 1e6,
+        "config": {"lr": 1e-3, "intrinsic": {"coef": 0.5, "lr": 2.0}},
+    }
+    return ExperimentSpec.model_validate({**values, **changes})
+
+
+def test_every_env_with_every_method_and_seed():
+    trials = expand(spec())
+
+    assert len(trials) == 2 * 3 * 5
+    assert len({(t.env, t.method, t.seed) for t in trials}) == 2 * 3 * 5
+    assert len({t.name for t in trials}) == len(trials)
+    assert trials[0].name == "ride_A_seed1"
+    assert trials[-1].name == "none_B-v1_size=5_seed5"
+    assert trials[-1].env_options == {"size": 5}
+
+
+def test_the_grid_multiplies_and_sets_its_keys_over_the_config():
+    trials = expand(spec(seed=7, grid={"lr": [1e-4, 1e-5], "intrinsic.coef": [0.1, 0.2, 0.3]}))
+
+    assert len(trials) == 2 * 3 * 1 * 6
+    assert trials[1].name == "ride_A_lr=0.0001_coef=0.2_seed7"
+    assert trials[1].config == {"lr": 1e-4, "intrinsic": {"coef": 0.2, "lr": 2.0}}
+    assert trials[-1].config == {"lr": 1e-5, "intrinsic": {"coef": 0.3, "lr": 2.0}}
+
+
+def test_overrides_win_and_leave_the_file_as_it_was():
+    before = spec()
+
+    trials = expand(before, overrides={"intrinsic.coef": 9, "model_config.a.b": 1})
+
+    assert trials[0].config == {
+        "lr": 1e-3,
+        "intrinsic": {"coef": 9, "lr": 2.0},
+        "model_config": {"a": {"b": 1}},
+    }
+    assert before == spec()
+
+
+def test_narrowing():
+    trials = expand(spec(), methods=["icm", "ride"], envs=["MiniGrid-B-v1"], seeds=[3])
+
+    assert [t.name for t in trials] == ["ride_B-v1_size=5_seed3", "icm_B-v1_size=5_seed3"]
+
+
+@pytest.mark.parametrize(
+    ("narrowing", "message"),
+    [
+        ({"methods": ["rnd"]}, "method 'rnd' is not in the experiment, which has: ride, icm, none"),
+        ({"envs": ["A"]}, "env 'A' is not in the experiment, which has: MiniGrid-A-v0"),
+        ({"seeds": [6]}, "seed 6 is not in the experiment, which has: 1, 2, 3, 4, 5"),
+    ],
+)
+def test_narrowing_to_what_is_not_there_is_refused(narrowing, message):
+    with pytest.raises(ConfigError, match=message):
+        expand(spec(), **narrowing)
+
+
+def test_stopping_early_does_not_anneal_faster():
+    assert {(t.frames, t.schedule_frames) for t in expand(spec())} == {(10**6, 10**6)}
+    assert {(t.frames, t.schedule_frames) for t in expand(spec(), frames=10)} == {(10, 10**6)}
+    longer = expand(spec(), frames=2 * 10**6)
+    assert {(t.frames, t.schedule_frames) for t in longer} == {(2 * 10**6, 2 * 10**6)}
+
+
+def test_two_trials_may_not_share_a_folder():
+    envs = [{"id": "A", "size": 5}, {"id": "A", "size": 5.0, "other": 1}, {"id": "A_size=5"}]
+    with pytest.raises(ConfigError, match="2 trials would share the folder 'ride_A_size=5_seed1'"):
+        expand(spec(env=envs, seed=1))
+
+
+def test_a_key_below_a_value_is_refused():
+    with pytest.raises(ConfigError, match="'lr.x': 'lr' holds no keys of its own"):
+        expand(spec(), overrides={"lr.x": 1})
+
+
+def test_a_trial_survives_json():
+    trial = expand(spec())[7]
+
+    assert Trial(**json.loads(json.dumps(trial.to_dict()))) == trial

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rllib_ride.experiments.build import algorithm_config
+from rllib_ride.experiments.build import algorithm_config, resource_request
 from rllib_ride.experiments.errors import ConfigError
 from rllib_ride.experiments.names import check_names
 from rllib_ride.experiments.schema import load_spec

@@ -1,8 +1,4 @@
-"""The losses that train the embedding, and the way the paper reduces a loss to a number.
-
-Time-major: T steps by B sequences. A mask [T, B] is True where there is a real transition and False
-where a sequence was padded.
-"""
+"""The losses that train the embedding, and the way the paper reduces them to a number."""
 
 from __future__ import annotations
 
@@ -11,33 +7,36 @@ import torch.nn.functional as F
 from torch import Tensor
 
 
-def forward_loss(phi_hat_next: Tensor, phi_next: Tensor, mask: Tensor) -> Tensor:
-    """L_fw = sum_t mean_b ||phi_hat(s_{t+1}) - phi(s_{t+1})||_2.
+def forward_error(phi_hat_next: Tensor, phi_next: Tensor) -> Tensor:
+    """Of the forward model: L_fw = ||phi_hat(s_{t+1}) - phi(s_{t+1})||_2 of each transition.
 
     The norm, as the authors' code has it; the text of the paper (section 3) squares it.
 
     Args:
-        phi_hat_next: the forward model's prediction, [T, B, D].
-        phi_next: phi(s_{t+1}), [T, B, D]. It is trained too: both ends carry the gradient.
-        mask: [T, B] bool.
+        phi_hat_next: the forward model's prediction, [..., D].
+        phi_next: phi(s_{t+1}), [..., D]. It is trained too: both ends carry the gradient.
+
+    Returns:
+        [...].
     """
     # PyTorch gives the norm the subgradient 0 at 0, so a perfect prediction yields no NaN.
-    error = torch.linalg.vector_norm(phi_hat_next - phi_next, dim=-1)  # [T, B]
-    return sum_over_time_mean_over_batch(error, mask)
+    return torch.linalg.vector_norm(phi_hat_next - phi_next, dim=-1)
 
 
-def inverse_loss(logits: Tensor, actions: Tensor, mask: Tensor) -> Tensor:
-    """L_inv = sum_t mean_b CrossEntropy(a_hat_t, a_t). Source: paper, section 3.
+def inverse_error(logits: Tensor, actions: Tensor) -> Tensor:
+    """Of the inverse model: L_inv = CrossEntropy(a_hat_t, a_t) of each transition.
+
+    Source: paper, section 3, for discrete actions.
 
     Args:
-        logits: the inverse model's output, [T, B, A].
-        actions: a_t, [T, B] integers from 0 to A - 1, padding included.
-        mask: [T, B] bool.
+        logits: the inverse model's output, [..., A].
+        actions: a_t, [...] integers from 0 to A - 1.
+
+    Returns:
+        [...].
     """
-    cross_entropy = F.cross_entropy(
-        logits.flatten(0, 1), actions.long().flatten(), reduction="none"
-    ).view_as(actions)  # [T, B]
-    return sum_over_time_mean_over_batch(cross_entropy, mask)
+    log_probabilities = F.log_softmax(logits, dim=-1)  # [..., A]
+    return -log_probabilities.gather(-1, actions.long().unsqueeze(-1)).squeeze(-1)  # [...]
 
 
 def sum_over_time_mean_over_batch(x: Tensor, mask: Tensor) -> Tensor:
@@ -48,7 +47,7 @@ def sum_over_time_mean_over_batch(x: Tensor, mask: Tensor) -> Tensor:
 
     Args:
         x: [T, B], T the unroll length that short sequences are padded to.
-        mask: [T, B] bool.
+        mask: [T, B] bool, True where there is a real transition.
     """
     return x.shape[0] * mean_over_transitions(x, mask)
 

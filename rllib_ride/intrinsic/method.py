@@ -30,17 +30,17 @@ class IntrinsicMethod(nn.Module, ABC):
     ...
     ...     @torch.no_grad()
     ...     def bonus(self, transitions):
-    ...         return transitions.zero_padding(self._error(transitions))  # [T, B]
+    ...         return transitions.unpack(self._error(transitions))  # [T, B]
     ...
     ...     def loss(self, transitions):
-    ...         error = self._error(transitions)
+    ...         error = transitions.unpack(self._error(transitions))  # [T, B]
     ...         loss = losses.sum_over_time_mean_over_batch(error, transitions.mask)
     ...         return self.loss_coef * loss, {"readout_loss": loss.detach()}
     ...
     ...     def _error(self, transitions):
-    ...         obs_next = transitions.obs[1:]  # [T, B, H, W, C]
-    ...         guess = self.readout(self.embedding(obs_next)).squeeze(-1)  # [T, B]
-    ...         return (guess - obs_next.float().mean(dim=(-3, -2, -1))).abs()  # [T, B]
+    ...         obs_next = transitions.pack(transitions.obs[1:])  # [n, H, W, C]
+    ...         guess = self.readout(self.embedding(obs_next)).squeeze(-1)  # [n]
+    ...         return (guess - obs_next.float().mean(dim=(-3, -2, -1))).abs()  # [n]
     >>> register_method("reconstruction", Reconstruction)
 
     Args:
@@ -64,7 +64,7 @@ class IntrinsicMethod(nn.Module, ABC):
         """The intrinsic reward of each transition, before the coefficient.
 
         Returns:
-            [T, B], without gradient, 0 at padding (`transitions.zero_padding`).
+            [T, B], without gradient, 0 at padding (as `transitions.unpack` gives it).
         """
 
     @abstractmethod

@@ -51,32 +51,29 @@ class Ride(IntrinsicMethod):
     @torch.no_grad()
     def bonus(self, transitions: Transitions) -> Tensor:
         """R_IDE of each transition, [T, B]; 0 at padding."""
-        phi, phi_next = self._embed(transitions)
-        return transitions.zero_padding(bonuses.ride(phi, phi_next, transitions.episodic_counts))
+        phi, phi_next = transitions.embed(self.embedding)  # [n, D] each
+        n_ep = transitions.pack(transitions.episodic_counts)  # [n]
+        return transitions.unpack(bonuses.ride(phi, phi_next, n_ep))
 
     def loss(self, transitions: Transitions) -> tuple[Tensor, dict[str, Tensor]]:
-        """w_fw * L_fw + w_inv * L_inv.
+        """w_fw * L_fw + w_inv * L_inv, summed over time, averaged over the batch.
 
         Logs `forward_loss` and `inverse_loss` with their weights, and `impact`, the mean of
         ||phi(s_{t+1}) - phi(s_t)||_2: the bonus without its counts.
         """
-        phi, phi_next = self._embed(transitions)
-        actions, mask = transitions.actions, transitions.mask
+        phi, phi_next = transitions.embed(self.embedding)  # [n, D] each
+        actions = transitions.pack(transitions.actions)  # [n]
 
-        phi_hat_next = self.forward_model(phi, actions)  # [T, B, D]
-        forward_loss = self.forward_loss_coef * losses.forward_loss(phi_hat_next, phi_next, mask)
+        l_fw = losses.forward_error(self.forward_model(phi, actions), phi_next)  # [n]
+        l_inv = losses.inverse_error(self.inverse_model(phi, phi_next), actions)  # [n]
+        impact = torch.linalg.vector_norm((phi_next - phi).detach(), dim=-1)  # [n]
 
-        logits = self.inverse_model(phi, phi_next)  # [T, B, A]
-        inverse_loss = self.inverse_loss_coef * losses.inverse_loss(logits, actions, mask)
-
-        impact = torch.linalg.vector_norm((phi_next - phi).detach(), dim=-1)  # [T, B]
+        mask = transitions.mask
+        l_fw, l_inv, impact = (transitions.unpack(x) for x in (l_fw, l_inv, impact))  # [T, B]
+        forward_loss = self.forward_loss_coef * losses.sum_over_time_mean_over_batch(l_fw, mask)
+        inverse_loss = self.inverse_loss_coef * losses.sum_over_time_mean_over_batch(l_inv, mask)
         return forward_loss + inverse_loss, {
             "forward_loss": forward_loss.detach(),
             "inverse_loss": inverse_loss.detach(),
             "impact": losses.mean_over_transitions(impact, mask),
         }
-
-    def _embed(self, transitions: Transitions) -> tuple[Tensor, Tensor]:
-        """phi(s_t) and phi(s_{t+1}), each [T, B, D]; every observation is embedded once."""
-        phi = self.embedding(transitions.obs)  # [T+1, B, D]
-        return phi[:-1], phi[1:]

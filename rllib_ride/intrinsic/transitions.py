@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -12,14 +13,16 @@ from torch import Tensor
 class Transitions:
     """T transitions of each of B sequences, time-major; transition t leads from obs[t] to obs[t+1].
 
-    No sequence crosses an episode's end: a shorter one is padded, and `mask` says where.
+    No sequence crosses an episode's end: a shorter one is padded, and `mask` says where. Where
+    episodes are short that is most of the batch, so methods compute on the n real transitions alone
+    (`pack`, `embed`) and lay the results out again (`unpack`).
 
     Attributes:
         obs: [T+1, B, ...].
         actions: a_t, [T, B] integers.
         episodic_counts: N_ep(s_{t+1}), [T, B] numbers, the visit just made included.
         mask: [T, B] bool, True where there is a real transition. What the other fields hold at
-            padding does not matter, as long as the networks can read it.
+            padding does not matter.
 
     Raises:
         ValueError: the shapes do not fit together, or the mask is not bool.
@@ -46,6 +49,27 @@ class Transitions:
         if self.mask.dtype != torch.bool:
             raise ValueError(f"Transitions.mask is {self.mask.dtype}, want torch.bool")
 
-    def zero_padding(self, x: Tensor) -> Tensor:
-        """Returns x [T, B] with 0 wherever there is no real transition."""
-        return torch.where(self.mask, x, 0.0)
+    def pack(self, x: Tensor) -> Tensor:
+        """The n real transitions of x alone: [T, B, ...] -> [n, ...]."""
+        return x[self.mask]
+
+    def unpack(self, x: Tensor) -> Tensor:
+        """The inverse of `pack`, with 0 at padding: [n] -> [T, B]."""
+        return x.new_zeros(self.mask.shape).masked_scatter(self.mask, x)
+
+    def embed(self, embedding: Callable[[Tensor], Tensor]) -> tuple[Tensor, Tensor]:
+        """Embeds the states at both ends of each real transition: phi(s_t), phi(s_{t+1}).
+
+        Each state is embedded once, in one call, and no padding is.
+
+        Args:
+            embedding: from [..., *observation] to [..., D].
+
+        Returns:
+            [n, D] each, in the order of `pack`.
+        """
+        nowhere = torch.zeros_like(self.mask[:1])
+        is_state = torch.cat((self.mask, nowhere)) | torch.cat((nowhere, self.mask))  # [T+1, B]
+        phi = embedding(self.obs[is_state])  # [states, D]
+        row = (is_state.flatten().cumsum(0) - 1).view_as(is_state)  # [T+1, B], of each state in phi
+        return phi[self.pack(row[:-1])], phi[self.pack(row[1:])]

@@ -86,7 +86,8 @@ def test_nothing_is_read_across_an_episode_s_end(method: Ride, transitions: Tran
     obs = transitions.obs.clone()
     obs[behind] = 255
     counts = transitions.episodic_counts.where(transitions.mask, 0)
-    other = replace(transitions, obs=obs, episodic_counts=counts)
+    actions = transitions.actions.where(transitions.mask, -1)
+    other = replace(transitions, obs=obs, episodic_counts=counts, actions=actions)
 
     torch.testing.assert_close(method.bonus(other), method.bonus(transitions))
     assert not method.bonus(other)[~transitions.mask].any()
@@ -132,6 +133,14 @@ def test_updates_stay_finite_when_nothing_ever_changes(
         optimizer.step()
     assert all(parameter.isfinite().all() for parameter in method.parameters())
     assert not method.bonus(still).any()
+
+
+def test_a_batch_of_padding_alone_is_harmless(method: Ride, transitions: Transitions) -> None:
+    nothing = replace(transitions, mask=torch.zeros_like(transitions.mask))
+    assert method.bonus(nothing).shape == (T, B) and not method.bonus(nothing).any()
+    loss, metrics = method.loss(nothing)
+    assert loss == 0.0 and all(value == 0.0 for value in metrics.values())
+    assert not any(gradient.any() for gradient in gradients(method, nothing).values())
 
 
 def test_training_lowers_the_loss(method: Ride, transitions: Transitions) -> None:

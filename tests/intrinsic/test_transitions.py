@@ -35,7 +35,31 @@ def test_the_mask_must_be_bool() -> None:
         Transitions(**(fields() | {"mask": torch.ones(T, B, dtype=torch.uint8)}))
 
 
-def test_zero_padding_silences_even_nan() -> None:
-    mask = torch.arange(T)[:, None] < torch.tensor([4, 1, 2])
-    x = torch.ones(T, B).where(mask, torch.nan)
-    assert torch.equal(Transitions(**(fields() | {"mask": mask})).zero_padding(x), mask.float())
+MASK = torch.arange(T)[:, None] < torch.tensor([4, 1, 2])
+
+
+def test_unpack_lays_out_what_pack_took_and_silences_even_nan() -> None:
+    transitions = Transitions(**(fields() | {"mask": MASK}))
+    x = torch.rand(T, B).where(MASK, torch.nan)
+    packed = transitions.pack(x)
+    assert packed.shape == (7,)
+    assert torch.equal(transitions.unpack(packed), x.nan_to_num(0.0))
+    assert torch.equal(transitions.unpack(packed.double()), x.nan_to_num(0.0).double())
+
+
+def test_embed_finds_both_ends_of_each_real_transition_and_embeds_each_state_once() -> None:
+    obs = torch.arange((T + 1) * B).reshape(T + 1, B, 1)
+    transitions = Transitions(**(fields() | {"mask": MASK, "obs": obs}))
+    calls = []
+
+    def embedding(states: torch.Tensor) -> torch.Tensor:
+        calls.append(states)
+        return states + 100
+
+    s, s_next = transitions.embed(embedding)
+    assert torch.equal(s, transitions.pack(obs[:-1]) + 100)
+    assert torch.equal(s_next, transitions.pack(obs[1:]) + 100)
+    (states,) = calls
+    assert sorted(states.flatten().tolist()) == sorted(
+        t * B + b for b, length in enumerate([4, 1, 2]) for t in range(length + 1)
+    )

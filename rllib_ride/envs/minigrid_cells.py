@@ -1,14 +1,14 @@
 """The grids of N MiniGrid environments as arrays, kept in step with the package's objects.
 
-A cell is one number, its *code*: the package's own three bytes `(type, colour, state)` and a fourth
-byte that is 1 where the cell's object blocks the view. One code a cell makes a view one gather, and
-the bytes are the package's encoding without a copy.
+A cell is one number, its *code*: the package's own three bytes `(type, colour, state)` and a
+fourth byte that is 1 where the cell's object blocks the view. One code a cell makes a view one
+gather, and what blocks it comes along.
 
 The *state key* of an environment is a 64-bit hash of its full grid with the agent in it, the grid
-that `minigrid.wrappers.FullyObsWrapper` shows (paper notes, "State counts", key `full`): equal grids
-have equal keys, in every process, and different grids have different ones but for 64-bit luck. It
-does not see what the agent carries. It is a sum modulo 2^64 of one hash a cell, so a changed cell
-costs two terms, not a whole grid (Zobrist hashing, with a mixing function for the table).
+that `minigrid.wrappers.FullyObsWrapper` shows (RIDE's N_ep counts these states, key `full`). Equal
+grids have equal keys, in every process, and different grids different ones but for 64-bit luck.
+What the agent carries is no part of it. A key is a sum modulo 2^64 of one hash a cell, so a changed
+cell costs two terms and not a whole grid (Zobrist hashing, a mixing function in place of a table).
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from minigrid.core.grid import Grid
 from minigrid.core.world_object import Wall, WorldObj
 from numpy.typing import NDArray
 
-CODE = np.dtype("<u4")  # Little-endian whatever the machine: the bytes are read as (type, colour, state, opaque).
+# Little-endian on every machine: code_bytes reads the bytes of a code in this order.
+CODE = np.dtype("<u4")
 OPAQUE = 1 << 24
 
 
@@ -52,7 +53,7 @@ def grid_codes(grid: Grid) -> NDArray[np.uint32]:
 
 
 def _mix(value: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Scatters 64 bits over 64 bits, one to one (the finalizer of SplitMix64, Steele et al. 2014)."""
+    """Scatters 64 bits over 64 bits, one to one (the finalizer of SplitMix64)."""
     value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return value ^ (value >> np.uint64(31))
@@ -82,8 +83,8 @@ class Cells:
 
         self._size = shape[1] * shape[2]
         self.stride = shape[2]
-        # A cell's hash mixes its place in the grid, not in the padded array: the key of a state does
-        # not depend on the size of the view.
+        # A cell's place in its grid, not in the padded array, is hashed: the size of the view is no
+        # part of a key.
         x, y = np.indices(shape[1:], dtype=np.uint64)
         self._place = x - np.uint64(pad) << np.uint64(48) | (y - np.uint64(pad)) << np.uint64(32)
         agents = self._place.ravel() | np.array([[_AGENT | d << 16] for d in range(4)], np.uint64)
@@ -106,7 +107,7 @@ class Cells:
         """Takes over the cell (x, y) of environment `index`."""
         i, j = x + self.pad, y + self.pad
         code = cell_code(obj)
-        if self.codes[index, i, j] == code:
+        if self.codes.item(index, i, j) == code:
             return
         self.codes[index, i, j] = code
         cell = slice(i, i + 1), slice(j, j + 1)
@@ -119,12 +120,6 @@ class Cells:
         """Puts the agent of environment `index` on cell (x, y)."""
         self.agent[index] = index * self._size + (x + self.pad) * self.stride + y + self.pad
 
-    def front(self, index: int) -> tuple[int, int]:
-        """Cell in front of the agent of environment `index`, as (x, y)."""
-        i, j = divmod(int(self.agent[index]) - index * self._size, self.stride)
-        dx, dy = ((1, 0), (0, 1), (-1, 0), (0, -1))[self.direction[index]]
-        return i - self.pad + dx, j - self.pad + dy
-
     def state_keys(self) -> NDArray[np.uint64]:
         """Hashes of the full grids with the agents in them.
 
@@ -136,7 +131,7 @@ class Cells:
         return self._grid_hash - under + self._agent_hash[self.direction, place]
 
     def full_grids(self) -> NDArray[np.uint8]:
-        """The full grids with the agents in them, as `minigrid.wrappers.FullyObsWrapper` shows them.
+        """The full grids with the agents in them, as the package's `FullyObsWrapper` shows them.
 
         Returns:
             uint8 [N, W, H, 3].

@@ -5,9 +5,10 @@ was read, so classes are listed here by name and everything else is `UNKNOWN`: a
 `minigrid` or of a user then works as well, by its own view, slower.
 
 Read in minigrid 3.2. `MiniGridEnv.step` changes one cell at most, the one in front of the agent, on
-pickup, drop and toggle: `Door.toggle` and `Box.toggle`, the only ones there are, act on that cell. The
-classes below call it and then only look at the result (`MemoryEnv` toggles on pickup, still in front;
-`RoomGridLevel`, the base of BabyAI, checks its instructions). `DynamicObstaclesEnv` moves balls first.
+pickup, drop and toggle: `Door.toggle` and `Box.toggle`, the only ones there are, act on that cell.
+The classes below call it and then only look at the result (`MemoryEnv` toggles on pickup, still in
+front; `RoomGridLevel`, the base of BabyAI, checks its instructions). `DynamicObstaclesEnv` moves
+its balls first.
 """
 
 from __future__ import annotations

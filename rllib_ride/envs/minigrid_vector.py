@@ -10,6 +10,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from minigrid.core.actions import Actions
+from minigrid.core.constants import DIR_TO_VEC
 from minigrid.minigrid_env import MiniGridEnv
 from numpy.typing import NDArray
 
@@ -20,6 +21,7 @@ from rllib_ride.envs.minigrid_view import MAX_VIEW_SIZE, EgocentricView
 _TURNS = frozenset({int(Actions.left), int(Actions.right)})
 _FORWARD = int(Actions.forward)
 _DONE = int(Actions.done)
+_FORWARD_STEP = tuple((int(dx), int(dy)) for dx, dy in DIR_TO_VEC)
 OBSERVATIONS = ("image", "dict")
 
 
@@ -32,24 +34,24 @@ class MiniGridVectorEnv(VectorEnv):
 
     Levels, rewards, ends and infos come from the package's own objects; only the views are built
     here, for all N at once and equal to the package's byte for byte. An environment is reset on the
-    step after its end (`AutoresetMode.NEXT_STEP`); the reward of that step is 0, its flags are False,
-    its action is ignored.
+    step after its end (`AutoresetMode.NEXT_STEP`): the reward of that step is 0, its flags are
+    False and its action is ignored.
 
-    `infos["state_key"]`, uint64 [N], on `reset` and on every `step`, identifies the full grid with the
-    agent in it (see `minigrid_cells`).
+    `infos["state_key"]`, uint64 [N], on `reset` and on every `step`, identifies the full grid with
+    the agent in it (see `minigrid_cells`).
 
     Args:
         env_id: the registered id.
         num_envs: N.
-        observation: `"image"`, the egocentric view alone, uint8 [size, size, 3] an environment; or
-            `"dict"`, what the package gives: `image`, `direction` and `mission`.
-        max_episode_steps: ends an episode as truncated after so many steps, besides the environment's
-            own limit `max_steps`; by default what the id was registered with.
+        observation: `"image"`, the egocentric view alone, uint8 [N, size, size, 3]; or `"dict"`,
+            what the package gives: `image`, `direction` and `mission`.
+        max_episode_steps: truncates an episode after so many steps, besides the environment's own
+            limit `max_steps`; by default what the id was registered with.
         **kwargs: of the environment's class, over those the id was registered with.
 
     Attributes:
-        envs: the N environments of the package, to look at. Their `gen_obs` may be switched off: ask
-            `MiniGridEnv.gen_obs(env)` for a view.
+        envs: the N environments of the package, to look at. Their `gen_obs` may be switched off;
+            `MiniGridEnv.gen_obs(env)` gives a view.
 
     Raises:
         ValueError: if the id makes no MiniGrid environment or an option has no such value.
@@ -78,7 +80,7 @@ class MiniGridVectorEnv(VectorEnv):
             )
             for _ in range(num_envs)
         ]
-        self.envs: list[MiniGridEnv] = [env.unwrapped for env in made]
+        self.envs: list[Any] = [env.unwrapped for env in made]
         first = self.envs[0]
         if not isinstance(first, MiniGridEnv):
             raise ValueError(f"{env_id} makes a {type(first).__name__}, not a MiniGrid environment")
@@ -87,8 +89,9 @@ class MiniGridVectorEnv(VectorEnv):
         self.render_mode = first.render_mode
         self._time_limit = made[0].spec.max_episode_steps if made[0].spec else None
         self._as_dict = observation == "dict"
-        space = first.observation_space
-        self.single_observation_space = space if self._as_dict else space["image"]
+        package_space: Any = first.observation_space
+        self._image_space: gym.spaces.Box = package_space["image"]
+        self.single_observation_space = package_space if self._as_dict else self._image_space
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.single_action_space = first.action_space
         self.action_space = batch_space(self.single_action_space, num_envs)
@@ -99,13 +102,12 @@ class MiniGridVectorEnv(VectorEnv):
         self._cells = Cells(num_envs, first.width, first.height, pad=first.agent_view_size - 1)
         self._view: EgocentricView | None = None
         if self._effect is not Effect.UNKNOWN:
-            self._view = EgocentricView(
-                self._cells, first.agent_view_size, first.see_through_walls
-            )
+            self._view = EgocentricView(self._cells, first.agent_view_size, first.see_through_walls)
             for env in self.envs:
                 env.gen_obs = _no_observation
-        # A class with a reset of its own may change the level after its first view was taken (BabyAI's
-        # PutNext does, where the agent starts with the object in hand): that view is the package's.
+        # A class with a reset of its own may change the level after its first view was taken, as
+        # BabyAI's PutNext does where the agent starts with the object in hand. Its first view is
+        # then the package's own.
         self._own_reset = type(first).reset is not MiniGridEnv.reset
         self._package_views: dict[int, NDArray[np.uint8]] = {}
         self._ended = np.zeros(num_envs, bool)
@@ -120,8 +122,8 @@ class MiniGridVectorEnv(VectorEnv):
         """Starts a new episode in every environment.
 
         Args:
-            seed: an int seeds environment i with `seed + i`; a sequence gives each its own; None, or a
-                None in the sequence, goes on with the generator the environment has.
+            seed: an int seeds environment i with `seed + i`; a sequence gives each its own; None,
+                here or in the sequence, goes on with the generator an environment has.
             options: handed to every environment.
 
         Returns:
@@ -145,9 +147,7 @@ class MiniGridVectorEnv(VectorEnv):
 
     def step(
         self, actions: NDArray[np.integer]
-    ) -> tuple[
-        Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]
-    ]:
+    ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
         """Steps every environment, or resets it if its episode ended with the step before.
 
         Args:
@@ -184,7 +184,7 @@ class MiniGridVectorEnv(VectorEnv):
         return self._cells.full_grids()
 
     def get_frame(self, index: int, **kwargs: Any) -> NDArray[np.uint8]:
-        """A picture of environment `index`, uint8 [height, width, 3] (see `MiniGridEnv.get_frame`)."""
+        """A picture of environment `index` (`MiniGridEnv.get_frame`): uint8 [height, width, 3]."""
         return self.envs[index].get_frame(**kwargs)
 
     def render(self) -> tuple[Any, ...] | None:
@@ -227,8 +227,9 @@ class MiniGridVectorEnv(VectorEnv):
         elif action in _TURNS:
             self._cells.direction[index] = env.agent_dir
         elif action != _DONE:
-            x, y = self._cells.front(index)
-            self._cells.set_cell(index, x, y, env.grid.get(x, y))
+            x, y = env.agent_pos
+            dx, dy = _FORWARD_STEP[env.agent_dir]
+            self._cells.set_cell(index, x + dx, y + dy, env.grid.get(x + dx, y + dy))
             self._cells.carried[index] = cell_code(env.carrying)
 
     def _follow_all(self, index: int, env: MiniGridEnv) -> None:
@@ -242,7 +243,7 @@ class MiniGridVectorEnv(VectorEnv):
         if self._view is not None:
             images = self._view.images()
         else:
-            images = np.empty(self.observation_space["image"].shape, np.uint8)
+            images = np.empty((self.num_envs, *self._image_space.shape), np.uint8)
         for i, image in self._package_views.items():
             images[i] = image
         self._package_views.clear()

@@ -9,8 +9,10 @@ depends only on which of its cells light reaches and which block it, so a table 
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import numpy as np
+from minigrid.core.constants import DIR_TO_VEC
 from numpy.typing import NDArray
 
 from rllib_ride.envs.minigrid_cells import OPAQUE, Cells, code_bytes
@@ -43,45 +45,49 @@ class EgocentricView:
         places = cells.agent[:, None, None] + self._offsets[cells.direction]  # [N, i, j]
         codes = cells.codes.ravel().take(places)
         if self._tables is not None:
-            codes &= self._light(codes)
+            codes &= _light(codes, *self._tables)
         codes[:, self._size // 2, -1] = cells.carried
         return code_bytes(codes)
-
-    def _light(self, codes: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        """All ones where light reaches, zero elsewhere: uint32 [N, i, j]."""
-        lit_table, above_table, ones_table = self._tables
-        size = self._size
-        columns = np.arange(size)[:, None]
-        opaque = ((codes >= OPAQUE) << columns).sum(axis=1)  # [N, j], one bit a cell of the row
-        lit = np.empty_like(opaque)
-        reached = 1 << size // 2  # The agent's own cell, in the middle of the last row.
-        for j in reversed(range(size)):
-            row = reached << size | opaque[:, j]
-            lit[:, j] = lit_table.take(row)
-            reached = above_table.take(row)
-        return ones_table.take(lit, axis=0).transpose(0, 2, 1)
 
 
 def _view_offsets(size: int, stride: int) -> NDArray[np.int64]:
     """Offsets of a view's cells from the agent's cell in flat codes: [direction, i, j]."""
     right, ahead = np.arange(size)[:, None] - size // 2, size - 1 - np.arange(size)
-    forward = np.array([(1, 0), (0, 1), (-1, 0), (0, -1)])[:, :, None, None]
-    dx, dy = forward[:, 0], forward[:, 1]
+    dx, dy = np.array(DIR_TO_VEC).T[:, :, None, None]
     return (dx * ahead - dy * right) * stride + dy * ahead + dx * right
+
+
+def _light(
+    codes: NDArray[np.uint32],
+    lit_table: NDArray[np.int64],
+    above_table: NDArray[np.int64],
+    ones_table: NDArray[np.uint32],
+) -> NDArray[np.uint32]:
+    """All ones where light reaches a view's cell, zero elsewhere: uint32 [N, i, j]."""
+    size = codes.shape[1]
+    columns = np.arange(size)[:, None]
+    opaque = ((codes >= OPAQUE) << columns).sum(axis=1)  # [N, j], one bit a cell of the row
+    lit = np.empty_like(opaque)
+    reached: Any = 1 << size // 2  # The agent's own cell, in the middle of the last row.
+    for j in reversed(range(size)):
+        row = reached << size | opaque[:, j]
+        lit[:, j] = lit_table.take(row)
+        reached = above_table.take(row)
+    return ones_table.take(lit, axis=0).transpose(0, 2, 1)
 
 
 @functools.cache
 def _row_tables(size: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint32]]:
     """What light does in one row of a view, for every row there can be (`Grid.process_vis`).
 
-    Bit i of a number is column i. Light comes from the row below, runs to the right through cells that
-    do not block it, then to the left, and from each cell it passes through goes to the row above: there
-    to the same column and the next in the direction it runs.
+    Bit i of a number is column i. Light comes from the row below, runs to the right through cells
+    that do not block it, then to the left, and from each cell it passes through also goes to the
+    row above: to the same column and to the next one in the direction it runs.
 
     Returns:
-        The cells lit in this row and the cells reached in the row above, both [4^size] and both indexed
-        by `reached << size | opaque`; and for every set of lit cells a row of numbers, [2^size, size],
-        all ones for a lit cell.
+        The cells lit in this row, [4^size], and the cells reached in the row above, [4^size], both
+        indexed by `reached << size | opaque`; and for every set of lit cells a row of numbers,
+        [2^size, size], all ones for a lit cell.
     """
     lit, opaque = np.divmod(np.arange(4**size), 2**size)
     above = np.zeros_like(lit)

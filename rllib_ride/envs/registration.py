@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import gymnasium as gym
 
-# Rooms and largest room size; the grid is 25x25 and the time limit 20 steps a room, the class's own.
+# Rooms and largest room size. Grid (25x25) and time limit (20 steps a room) are the class's own.
 MULTIROOM = ((7, 4), (7, 8), (10, 4), (10, 6), (10, 10), (12, 10))
 
 
 def multiroom_id(rooms: int, size: int) -> str:
-    """Id of the MultiRoom task with so many rooms of at most `size` cells an edge, walls counted."""
+    """Id of the task with so many rooms of at most `size` cells an edge, walls counted."""
     return f"MiniGrid-MultiRoom-N{rooms}-S{size}-v0"
 
 
@@ -29,6 +29,5 @@ def register() -> None:
                 kwargs={"minNumRooms": rooms, "maxNumRooms": rooms, "maxRoomSize": size},
             )
     for spec in gym.registry.values():
-        from_package = isinstance(spec.entry_point, str) and spec.entry_point.startswith("minigrid.")
-        if from_package and spec.vector_entry_point is None:
+        if spec.vector_entry_point is None and str(spec.entry_point).startswith("minigrid."):
             spec.vector_entry_point = f"rllib_ride.envs.entry_points:{spec.id}"

@@ -1,6 +1,5 @@
 """The maths of intrinsic rewards in plain PyTorch: imports no Ray, runs in any training loop."""
 
-from rllib_ride.intrinsic.clipping import clip_each_network
 from rllib_ride.intrinsic.counts import EpisodicCounter, hash_observations
 from rllib_ride.intrinsic.method import IntrinsicMethod
 from rllib_ride.intrinsic.networks import Embedding, ForwardModel, InverseModel
@@ -17,7 +16,6 @@ __all__ = [
     "InverseModel",
     "Ride",
     "Transitions",
-    "clip_each_network",
     "combine_rewards",
     "get_method",
     "hash_observations",

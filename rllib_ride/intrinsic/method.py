@@ -14,8 +14,9 @@ from rllib_ride.intrinsic.transitions import Transitions
 class IntrinsicMethod(nn.Module, ABC):
     """An intrinsic reward: the networks it owns, its bonus, and the loss that trains them.
 
-    A new method is one subclass in one file. Networks are attributes; each is clipped by itself.
-    Options are keyword arguments of the constructor with good defaults:
+    A new method is one subclass in one file. Its networks are its child modules: each has its own
+    optimizer and gradient clip, and a parameter outside of them is not trained. Options are keyword
+    arguments of the constructor with good defaults:
 
     >>> import torch
     >>> from rllib_ride.intrinsic import Embedding, IntrinsicMethod, losses, register_method

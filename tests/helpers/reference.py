@@ -139,9 +139,13 @@ class Reference:
             forward_loss_coef=self.hparams["forward_loss_coef"],
             inverse_loss_coef=self.hparams["inverse_loss_coef"],
         )
-        for network in _NETWORKS:
-            self._module(method, network).load_state_dict(self.weights(f"weights/{network}/"))
+        for name, network in self.networks(method).items():
+            network.load_state_dict(self.weights(f"weights/{name}/"))
         return method
+
+    def networks(self, method: Ride) -> dict[str, nn.Module]:
+        """The method's networks by their names in the file."""
+        return {name: method.get_submodule(own) for name, own in _NETWORKS.items()}
 
     def weights(self, prefix: str) -> dict[str, Tensor]:
         """The fields under `prefix` as a state dict for the shipped network."""
@@ -152,22 +156,12 @@ class Reference:
         }
 
     def parameters(self, method: Ride, prefix: str) -> dict[str, Tensor]:
-        """The method's parameters under the names they have in the file."""
+        """The method's parameters by the names of the fields `<prefix>/<network>/<layer>`."""
         return {
-            name: self._module(method, name.split("/")[1]).get_parameter(
-                _own_layer(name.split("/")[2])
-            )
-            for network in _NETWORKS
-            for name in self.fields((f"{prefix}/{network}/*",))
+            field: network.get_parameter(_own_layer(field.split("/")[2]))
+            for name, network in self.networks(method).items()
+            for field in self.fields((f"{prefix}/{name}/*",))
         }
-
-    def by_released_name(self, norms: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Values by network, under the released names."""
-        return {released: norms[own] for released, own in _NETWORKS.items()}
-
-    @staticmethod
-    def _module(method: Ride, network: str) -> nn.Module:
-        return method.get_submodule(_NETWORKS[network])
 
     def _channel_last_obs(self) -> NDArray[np.uint8]:
         obs = self["obs"]

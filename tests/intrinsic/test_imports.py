@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+from rllib_ride import intrinsic
+
+FILES = sorted(Path(intrinsic.__file__).parent.glob("*.py"))
+ALLOWED = {"gymnasium", "numpy", "torch", *sys.stdlib_module_names}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_the_maths_imports_no_ray_and_no_other_room(path: Path) -> None:
+    imported = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            imported |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            imported.add(node.module or "a relative import")
+    foreign = {
+        name
+        for name in imported
+        if name.split(".")[0] not in ALLOWED and not f"{name}.".startswith("rllib_ride.intrinsic.")
+    }
+    assert not foreign

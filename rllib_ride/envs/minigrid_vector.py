@@ -63,6 +63,8 @@ class MiniGridVectorEnv(VectorEnv):
         "render_fps": MiniGridEnv.metadata["render_fps"],
     }
 
+    envs: Sequence[Any] = ()
+
     def __init__(
         self,
         env_id: str,
@@ -80,7 +82,7 @@ class MiniGridVectorEnv(VectorEnv):
             )
             for _ in range(num_envs)
         ]
-        self.envs: list[Any] = [env.unwrapped for env in made]
+        self.envs = [env.unwrapped for env in made]
         first = self.envs[0]
         if not isinstance(first, MiniGridEnv):
             raise ValueError(f"{env_id} makes a {type(first).__name__}, not a MiniGrid environment")

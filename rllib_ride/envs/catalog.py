@@ -1,0 +1,62 @@
+"""The paper's MiniGrid tasks: what `rllib-ride list envs` shows."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from rllib_ride.envs.registration import multiroom_id
+
+
+@dataclasses.dataclass(frozen=True)
+class PaperTask:
+    """An environment the paper trains on.
+
+    Attributes:
+        id: registered with Gymnasium.
+        paper: figures and tables it is in, by the labels of the paper's text.
+        max_steps: steps after which an episode is cut off.
+    """
+
+    id: str
+    paper: tuple[str, ...]
+    max_steps: int
+
+
+PAPER_TASKS = (
+    PaperTask(
+        multiroom_id(7, 4),
+        (
+            "fig:minigrid",
+            "fig:intrinsic_reward_heatmaps_n7s4",
+            "tab:intrinsic_reward_n7s4",
+        ),
+        140,
+    ),
+    PaperTask(multiroom_id(7, 8), ("fig:minigrid",), 140),
+    PaperTask(multiroom_id(10, 4), ("fig:minigrid",), 200),
+    PaperTask(multiroom_id(10, 6), ("fig:noreward_heatmaps_fixseed_anyseed",), 200),
+    PaperTask(multiroom_id(10, 10), ("fig:minigrid",), 200),
+    PaperTask(
+        multiroom_id(12, 10),
+        (
+            "fig:minigrid",
+            "fig:number_visited_states_ablation",
+            "fig:intrinsic_reward_training",
+            "fig:state_visitation_heatmaps",
+            "fig:intrinsic_reward_heatmaps_n12s10",
+            "tab:intrinsic_reward_n12s10",
+        ),
+        240,
+    ),
+    PaperTask("MiniGrid-KeyCorridorS3R3-v0", ("fig:minigrid",), 270),
+    PaperTask(
+        "MiniGrid-ObstructedMaze-2Dlh-v0",
+        (
+            "fig:minigrid",
+            "fig:fixed_seed_obstructed",
+            "fig:intrinsic_reward_heatmaps_obstructed",
+            "tab:intrinsic_reward_obstructed",
+        ),
+        576,
+    ),
+)

@@ -1,0 +1,86 @@
+"""What the registered ids make: rooms, step limits, and levels that can be solved."""
+
+import re
+from collections import deque
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from minigrid.core.constants import OBJECT_TO_IDX
+
+from rllib_ride.envs.catalog import PAPER_TASKS
+from rllib_ride.envs.registration import MULTIROOM, multiroom_id
+
+WALL, GOAL, AGENT = (OBJECT_TO_IDX[name] for name in ("wall", "goal", "agent"))
+# Misnamed by the package for as long as the id has been there; it points to v1.
+MISNAMED = {"MiniGrid-MultiRoom-N4-S5-v0": 6}
+MULTIROOM_IDS = sorted(env_id for env_id in gym.registry if "-MultiRoom-" in env_id)
+
+
+def goal_is_reachable(full):
+    """Searches one full grid [W, H, 3] breadth first; doors of MultiRoom open to everyone."""
+    kinds = full[..., 0]
+    (start,) = np.argwhere(kinds == AGENT).tolist()
+    seen, queue = {tuple(start)}, deque([tuple(start)])
+    while queue:
+        x, y = queue.popleft()
+        if kinds[x, y] == GOAL:
+            return True
+        for place in ((x + 1, y), (x - 1, y), (x, y + 1), (x, y - 1)):
+            if place not in seen and kinds[place] != WALL:
+                seen.add(place)
+                queue.append(place)
+    return False
+
+
+def test_the_search_can_fail():
+    full = np.full((5, 4, 3), WALL)
+    full[1, 1], full[3, 1], full[3, 2] = AGENT, GOAL, 1
+    assert not goal_is_reachable(full)
+    full[2, 1] = OBJECT_TO_IDX["door"]
+    assert goal_is_reachable(full)
+
+
+@pytest.mark.parametrize(
+    ("rooms", "size", "levels"),
+    [(7, 4, 400), (7, 8, 200), (10, 4, 400), (10, 6, 200), (10, 10, 60), (12, 10, 6)],
+)
+def test_goal_can_be_reached(rooms, size, levels, make_vec):
+    env = make_vec(multiroom_id(rooms, size), levels)
+    env.reset(seed=1000)
+    grids = env.full_grids()
+    assert len({grid.tobytes() for grid in grids}) == levels
+    assert all(goal_is_reachable(grid) for grid in grids)
+
+
+@pytest.mark.parametrize("env_id", MULTIROOM_IDS)
+@pytest.mark.filterwarnings("ignore:.*out of date")
+def test_multiroom_id_says_what_it_makes(env_id):
+    name = re.fullmatch(r"MiniGrid-MultiRoom-N(\d+)(?:-S(\d+))?-v\d", env_id)
+    env = gym.make(env_id).unwrapped
+    rooms = MISNAMED.get(env_id, int(name[1]))
+    for seed in range(3):
+        env.reset(seed=seed)
+        assert len(env.rooms) == rooms
+        assert max(max(room.size) for room in env.rooms) <= int(name[2] or 10)
+    assert env.max_steps == 20 * rooms
+    assert (env.width, env.height) == (25, 25)
+
+
+def test_the_paper_s_rooms_are_registered():
+    assert {multiroom_id(*task) for task in MULTIROOM} <= set(MULTIROOM_IDS)
+    assert set(MULTIROOM_IDS) >= MISNAMED.keys()
+
+
+@pytest.mark.parametrize("task", PAPER_TASKS, ids=lambda task: task.id)
+def test_catalog_s_step_limit_is_where_an_episode_is_cut(task, make_vec):
+    env = make_vec(task.id, 1)
+    env.reset(seed=0)
+    turn = np.zeros(1, int)
+    cut = [bool(env.step(turn)[3][0]) for _ in range(task.max_steps)]
+    assert cut == [False] * (task.max_steps - 1) + [True]
+
+
+def test_catalog_names_each_task_once():
+    assert len({task.id for task in PAPER_TASKS}) == len(PAPER_TASKS)
+    assert all(task.paper for task in PAPER_TASKS)

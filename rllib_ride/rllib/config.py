@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 from typing import Any
 
 import gymnasium as gym
@@ -93,10 +94,13 @@ def _settings(**kwargs: Any) -> IntrinsicSettings:
 
 
 def _gym_spec(config: AlgorithmConfig) -> gym.envs.registration.EnvSpec | None:
-    """The environment's entry in Gymnasium's registry; None for a class or a creator."""
+    """The environment's entry in Gymnasium's registry; None for a class or a Tune name."""
     if not isinstance(config.env, str):
         return None
-    return gym.registry.get(config.env)
+    module, _, env_id = config.env.rpartition(":")
+    if module:  # Gymnasium's own notation for an id that this module registers.
+        importlib.import_module(module)
+    return gym.registry.get(env_id)
 
 
 def _reports_state_keys(spec: gym.envs.registration.EnvSpec | None) -> bool:

@@ -1,0 +1,26 @@
+"""Fixtures that several rooms use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import ray
+
+
+@pytest.fixture(scope="session")
+def ray_session() -> Iterator[None]:
+    """A local Ray for tests that need actors or an object store."""
+    started = not ray.is_initialized()
+    if started:
+        ray.init(
+            num_cpus=4,
+            include_dashboard=False,
+            log_to_driver=False,
+            logging_level="error",
+            runtime_env={"env_vars": {"PYTHONPATH": str(Path(__file__).parent)}},
+        )
+    yield
+    if started:
+        ray.shutdown()

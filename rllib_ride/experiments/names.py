@@ -40,16 +40,17 @@ def check_names(spec: ExperimentSpec) -> None:
         if method not in methods():
             raise ConfigError(unknown("method", method, methods()))
     for env in spec.env:
-        if not _env_exists(env.id):
-            listing = f"The paper's: {', '.join(paper.ENVS)}; all: rllib-ride list envs"
-            raise ConfigError(unknown("environment", env.id, envs(), listing))
+        check_env(env.id)
     if spec.preset not in presets():
         raise ConfigError(unknown("preset", spec.preset, presets()))
 
 
-def _env_exists(env_id: str) -> bool:
-    if env_id in envs():
-        return True
-    from ray.tune.registry import ENV_CREATOR, _global_registry
+def check_env(env_id: str) -> None:
+    """Refuses an environment that Gymnasium does not know.
 
-    return _global_registry.contains(ENV_CREATOR, env_id)
+    Raises:
+        ConfigError: with the nearest id.
+    """
+    if env_id not in envs():
+        listing = f"The paper's: {', '.join(paper.ENVS)}; all: rllib-ride list envs"
+        raise ConfigError(unknown("environment", env_id, envs(), listing))

@@ -9,7 +9,7 @@ import warnings
 
 def quiet_ray() -> None:
     """Silences Ray in this process and in those that `ray.init` starts; errors still show."""
-    os.environ.setdefault("RAY_AIR_NEW_OUTPUT", "1")
+    os.environ.setdefault("RAY_AIR_NEW_OUTPUT", "0")
     os.environ.setdefault("RAY_TRAIN_ENABLE_V2_MIGRATION_WARNINGS", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     warnings.filterwarnings("ignore", category=DeprecationWarning)

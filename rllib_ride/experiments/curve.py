@@ -1,0 +1,94 @@
+"""`curve.csv`, a trial's learning curve, written while it trains."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ray.tune import Callback
+
+from rllib_ride.experiments.progress import Progress
+
+if TYPE_CHECKING:
+    from ray.tune.experiment import Trial as TuneTrial
+
+CURVE_FILE = "curve.csv"
+COLUMNS = (
+    "frames",
+    "wall_s",
+    "episodes",
+    "return_mean",
+    "return_std",
+    "length_mean",
+    "intrinsic_reward_mean",
+    "fps",
+)
+_LEAST_SECONDS_A_ROW = 1.0
+
+
+class CurveCallback(Callback):
+    """Adds a row of `COLUMNS` to each trial's `curve.csv` for every result, one a second at most.
+
+    A trial that goes on from a checkpoint loses the rows after that checkpoint: the curve is the
+    one of the run that leads to the weights, and frames only grow along it. Empty cells: no episode
+    has ended yet, or there is no bonus. `fps` is over the time since the row before.
+    """
+
+    def __init__(self) -> None:
+        self._last: dict[str, tuple[float, float]] = {}  # frames and wall_s of the last row
+
+    def on_trial_start(
+        self, iteration: int, trials: list[TuneTrial], trial: TuneTrial, **info: Any
+    ) -> None:
+        """Cuts the curve back to where the trial starts from."""
+        saved = trial.latest_checkpoint_result
+        frames = Progress.of(saved.metrics).frames if saved else 0
+        rows = [row for row in read_curve(_path(trial)) if float(row["frames"]) <= frames]
+        with _path(trial).open("w", newline="") as file:
+            writer = csv.DictWriter(file, COLUMNS)
+            writer.writeheader()
+            writer.writerows(rows)
+        last = rows[-1] if rows else {"frames": 0, "wall_s": 0}
+        self._last[trial.trial_id] = float(last["frames"]), float(last["wall_s"])
+
+    def on_trial_result(
+        self,
+        iteration: int,
+        trials: list[TuneTrial],
+        trial: TuneTrial,
+        result: dict[str, Any],
+        **info: Any,
+    ) -> None:
+        """Adds a row."""
+        now = Progress.of(result)
+        last_frames, last_wall_s = self._last[trial.trial_id]
+        seconds = now.wall_s - last_wall_s
+        is_checkpoint = result.get("should_checkpoint") or result.get("done")
+        if now.frames <= last_frames or (seconds < _LEAST_SECONDS_A_ROW and not is_checkpoint):
+            return
+        fps = (now.frames - last_frames) / seconds
+        with _path(trial).open("a", newline="") as file:
+            csv.writer(file).writerow(map(_cell, [*vars(now).values(), fps]))
+        self._last[trial.trial_id] = now.frames, now.wall_s
+
+
+def read_curve(path: Path) -> list[dict[str, str]]:
+    """The whole rows of a curve; none if there is no such file."""
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        # A killed driver may have left half a line.
+        return [row for row in csv.DictReader(file) if row["fps"]]
+
+
+def _path(trial: TuneTrial) -> Path:
+    folder = Path(trial.path or "")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / CURVE_FILE
+
+
+def _cell(value: float) -> str:
+    if value != value:
+        return ""
+    return str(value) if isinstance(value, int) else f"{value:.6g}"

@@ -1,0 +1,166 @@
+"""The progress table, updated in place on stderr; plain lines where stderr is no terminal."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections import deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ray.tune import Callback
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+from rllib_ride.experiments.progress import Progress
+from rllib_ride.experiments.trial import Trial
+
+if TYPE_CHECKING:
+    from ray.tune.experiment import Trial as TuneTrial
+
+_SECONDS_A_LINE = 30.0
+_RATE_OVER = 5  # results
+
+
+class LiveCallback(Callback):
+    """One row a trial: frames of total, frames a second, return, intrinsic reward, time left."""
+
+    def __init__(self, trials: Sequence[Trial]) -> None:
+        self._rows = {trial.name: _Row(trial) for trial in trials}
+        self._live: Live | None = None
+        self._last_lines = -math.inf
+
+    def setup(self, *args: Any, **info: Any) -> None:
+        """Starts the table; before this there is nothing that could not be pickled."""
+        console = Console(stderr=True)
+        if console.is_terminal:
+            self._live = Live(get_renderable=self._table, console=console, refresh_per_second=2)
+            self._live.start()
+
+    def on_trial_start(
+        self, iteration: int, trials: list[TuneTrial], trial: TuneTrial, **info: Any
+    ) -> None:
+        """Marks the trial as running."""
+        self._row(trial).state = "starting"
+
+    def on_trial_result(
+        self,
+        iteration: int,
+        trials: list[TuneTrial],
+        trial: TuneTrial,
+        result: dict[str, Any],
+        **info: Any,
+    ) -> None:
+        """Takes the trial's newest values; where there is no terminal, prints now and then."""
+        self._row(trial).update(Progress.of(result))
+        if self._live is None and time.monotonic() - self._last_lines >= _SECONDS_A_LINE:
+            self._last_lines = time.monotonic()
+            for row in self._rows.values():
+                if row.state == "running":
+                    row.print_line()
+
+    def on_trial_complete(
+        self, iteration: int, trials: list[TuneTrial], trial: TuneTrial, **info: Any
+    ) -> None:
+        """Marks the trial as done."""
+        self._end(trial, "done")
+
+    def on_trial_error(
+        self, iteration: int, trials: list[TuneTrial], trial: TuneTrial, **info: Any
+    ) -> None:
+        """Marks the trial as failed."""
+        self._end(trial, "failed")
+
+    def on_experiment_end(self, trials: list[TuneTrial], **info: Any) -> None:
+        """Leaves the table as it stands."""
+        if self._live is not None:
+            self._live.stop()
+
+    def _end(self, trial: TuneTrial, state: str) -> None:
+        row = self._row(trial)
+        row.state = state
+        if self._live is None:
+            row.print_line()
+
+    def _row(self, trial: TuneTrial) -> _Row:
+        return self._rows[trial.config["trial"]["name"]]
+
+    def _table(self) -> Table:
+        table = Table(box=None, header_style="bold")
+        for name, justify in _COLUMNS:
+            table.add_column(name, justify=justify, no_wrap=True)
+        for row in self._rows.values():
+            table.add_row(*row.cells())
+        return table
+
+
+_COLUMNS: tuple[tuple[str, Any], ...] = (
+    ("method", "left"),
+    ("env", "left"),
+    ("seed", "right"),
+    ("frames", "right"),
+    ("frames/s", "right"),
+    ("return", "right"),
+    ("intrinsic", "right"),
+    ("left", "right"),
+)
+
+
+class _Row:
+    """What is known of one trial."""
+
+    def __init__(self, trial: Trial) -> None:
+        self.trial = trial
+        self.state = "waiting"
+        self._recent: deque[Progress] = deque(maxlen=_RATE_OVER)
+
+    def update(self, progress: Progress) -> None:
+        self.state = "running"
+        self._recent.append(progress)
+
+    def cells(self) -> list[str]:
+        trial = self.trial
+        name = [trial.method, trial.env, str(trial.seed)]
+        if not self._recent:
+            return [*name, f"0 of {trial.frames:,}", "", "", "", self.state]
+        now = self._recent[-1]
+        return [
+            *name,
+            f"{now.frames:,} of {trial.frames:,}",
+            f"{self._rate():,.0f}",
+            _number(now.return_mean, ".2f"),
+            _number(now.intrinsic_reward_mean, ".4f"),
+            self._time_left() if self.state == "running" else self.state,
+        ]
+
+    def print_line(self) -> None:
+        _, _, _, frames, rate, mean, bonus, left = self.cells()
+        print(
+            f"{self.trial.name}: {frames} frames, {rate or 0} frames/s, return {mean or '-'}, "
+            f"intrinsic reward {bonus or '-'}, {left}{' left' if self.state == 'running' else ''}",
+            file=sys.stderr,
+            flush=True,
+        )
+
+    def _rate(self) -> float:
+        """Frames a second over the last results."""
+        first, last = self._recent[0], self._recent[-1]
+        if len(self._recent) == 1:
+            return last.frames / last.wall_s if last.wall_s else 0.0
+        return (last.frames - first.frames) / max(last.wall_s - first.wall_s, 1e-9)
+
+    def _time_left(self) -> str:
+        rate = self._rate()
+        if not rate:
+            return ""
+        seconds = int(max(self.trial.frames - self._recent[-1].frames, 0) / rate)
+        hours, minutes = seconds // 3600, seconds // 60 % 60
+        return (
+            f"{hours}:{minutes:02}:{seconds % 60:02}" if hours else f"{minutes}:{seconds % 60:02}"
+        )
+
+
+def _number(value: float, form: str) -> str:
+    return "-" if value != value else format(value, form)

@@ -1,0 +1,62 @@
+"""How far a trial is, read from RLlib's result."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ray.rllib.utils.metrics import (
+    ENV_RUNNER_RESULTS,
+    EPISODE_LEN_MEAN,
+    EPISODE_RETURN_MEAN,
+    LEARNER_RESULTS,
+    NUM_ENV_STEPS_SAMPLED_LIFETIME,
+    NUM_EPISODES_LIFETIME,
+)
+from ray.tune.result import TIME_TOTAL_S
+
+from rllib_ride.rllib.env_runner import EPISODE_RETURN_SQUARED_MEAN
+from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One point of a learning curve; NaN where there is nothing to tell yet.
+
+    Attributes:
+        frames: Transitions the agent has chosen.
+        wall_s: Seconds of training, those before an interruption included.
+        episodes: Episodes ended.
+        return_mean: Extrinsic return over the last 100 episodes, and its standard deviation.
+        return_std: See `return_mean`.
+        length_mean: Transitions an episode, over the last 100.
+        intrinsic_reward_mean: Bonus a transition, before its coefficient; NaN without a bonus.
+    """
+
+    frames: int
+    wall_s: float
+    episodes: int
+    return_mean: float
+    return_std: float
+    length_mean: float
+    intrinsic_reward_mean: float
+
+    @classmethod
+    def of(cls, result: Mapping[str, Any]) -> Progress:
+        """Reads what `Algorithm.train()` returned, or Tune kept of it."""
+        sampled = result.get(ENV_RUNNER_RESULTS, {})
+        intrinsic = result.get(LEARNER_RESULTS, {}).get(INTRINSIC_MODULE_ID, {})
+        mean = float(sampled.get(EPISODE_RETURN_MEAN, math.nan))
+        squared = float(sampled.get(EPISODE_RETURN_SQUARED_MEAN, math.nan))
+        return cls(
+            frames=int(result.get(NUM_ENV_STEPS_SAMPLED_LIFETIME, 0)),
+            wall_s=float(result.get(TIME_TOTAL_S, 0.0)),
+            episodes=int(sampled.get(NUM_EPISODES_LIFETIME, 0)),
+            return_mean=mean,
+            # Rounding may leave a variance of equal returns just below 0.
+            return_std=math.sqrt(max(squared - mean**2, 0.0)) if squared == squared else math.nan,
+            length_mean=float(sampled.get(EPISODE_LEN_MEAN, math.nan)),
+            intrinsic_reward_mean=float(intrinsic.get("intrinsic_reward_mean", math.nan)),
+        )

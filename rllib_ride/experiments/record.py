@@ -1,0 +1,93 @@
+"""`run.json`: everything needed to say what a trial was, and to run it again."""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+import subprocess
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ray.tune import Callback
+
+from rllib_ride.experiments.build import algorithm_config
+from rllib_ride.experiments.trial import Trial
+
+if TYPE_CHECKING:
+    from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
+    from ray.tune.experiment import Trial as TuneTrial
+
+RECORD_FILE = "run.json"
+_PACKAGES = ("rllib-ride", "ray", "torch", "gymnasium", "minigrid", "numpy")
+_COUNTED = {
+    "full": "the full grid with the agent in it (the environment's state_key)",
+    "view": "the policy's observation",
+}
+
+
+class RecordCallback(Callback):
+    """Writes each trial's `run.json` when it first starts; a resumed trial keeps its own."""
+
+    def on_trial_start(
+        self, iteration: int, trials: list[TuneTrial], trial: TuneTrial, **info: Any
+    ) -> None:
+        """Writes the record."""
+        path = Path(trial.path or "") / RECORD_FILE
+        if path.exists():
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        ours = Trial(**trial.config["trial"])
+        text = json.dumps(record(ours, algorithm_config(ours)), indent=2, default=str)
+        # Of an object without a text of its own Python tells the address, which is no fact.
+        path.write_text(re.sub(r" object at 0x[0-9a-f]+", "", text) + "\n", encoding="utf-8")
+
+
+def record(trial: Trial, config: AlgorithmConfig) -> dict[str, Any]:
+    """What `run.json` holds: the trial, what its parts see, where its code stands, all settings."""
+    return {
+        **trial.to_dict(),
+        **_what_each_sees(trial, config),
+        "git_commit": _git_commit(),
+        "versions": {"python": platform.python_version(), **_versions()},
+        "config": config.serialize(),
+    }
+
+
+def _what_each_sees(trial: Trial, config: AlgorithmConfig) -> dict[str, str]:
+    import gymnasium as gym
+
+    from rllib_ride.rllib.settings import IntrinsicSettings
+
+    env = gym.make_vec(trial.env, num_envs=1, **trial.env_options)
+    observation = str(env.single_observation_space)
+    env.close()
+    settings = IntrinsicSettings.of(config)
+    return {
+        "policy_sees": observation,
+        "bonus_sees": observation if settings.has_bonus else "nothing: there is no bonus",
+        "counts_see": _COUNTED[settings.counts],
+    }
+
+
+def _git_commit() -> str | None:
+    """The commit of this package's code, `-dirty` if it is changed; None outside a clone."""
+    here = Path(__file__).parent
+    git = ["git", "-C", str(here), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+    try:
+        answer = subprocess.run(git, capture_output=True, text=True, timeout=10, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return answer.stdout.strip()
+
+
+def _versions() -> dict[str, str]:
+    return {name: _version(name) for name in _PACKAGES}
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "not installed"

@@ -1,0 +1,60 @@
+"""Steps a second of the MiniGrid vector environment alone, on one core, over uniform random play.
+
+    python benchmarks/minigrid_env.py                       # the paper's tasks
+    python benchmarks/minigrid_env.py --env ID --package    # one task, and the package's own rate
+
+Resets are part of it: a step that resets an environment is counted as the step it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+import gymnasium as gym
+import numpy as np
+
+import rllib_ride  # noqa: F401  (registers the environments)
+from rllib_ride.envs.catalog import PAPER_TASKS
+
+
+def steps_per_second(env: gym.vector.VectorEnv, seconds: float, seed: int = 0) -> float:
+    """Steps of all environments together a second, after one second of warming up."""
+    actions = np.random.default_rng(seed).integers(
+        env.single_action_space.n, size=(1024, env.num_envs)
+    )
+    env.reset(seed=seed)
+    _play(env, actions, 1.0)
+    steps, elapsed = _play(env, actions, seconds)
+    return steps * env.num_envs / elapsed
+
+
+def _play(env: gym.vector.VectorEnv, actions: np.ndarray, seconds: float) -> tuple[int, float]:
+    start, steps = time.perf_counter(), 0
+    while (elapsed := time.perf_counter() - start) < seconds:
+        env.step(actions[steps % len(actions)])
+        steps += 1
+    return steps, elapsed
+
+
+def main() -> None:
+    """Prints one line a task."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--env", action="append", help="an id; may be given more than once")
+    parser.add_argument("--num-envs", type=int, default=32)
+    parser.add_argument("--seconds", type=float, default=5.0)
+    parser.add_argument("--package", action="store_true", help="measure gym's SyncVectorEnv too")
+    options = parser.parse_args()
+    modes = ["vector_entry_point"] + ["sync"] * options.package
+    print(f"steps/s, {options.num_envs} environments: " + ", ".join(modes))
+    for env_id in options.env or [task.id for task in PAPER_TASKS]:
+        rates = []
+        for mode in modes:
+            env = gym.make_vec(env_id, num_envs=options.num_envs, vectorization_mode=mode)
+            rates.append(steps_per_second(env, options.seconds))
+            env.close()
+        print(f"{env_id:36}" + "".join(f"{rate:12,.0f}" for rate in rates), flush=True)
+
+
+if __name__ == "__main__":
+    main()

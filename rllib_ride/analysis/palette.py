@@ -1,0 +1,71 @@
+"""One look a method in every figure, in colours that colour-blind readers can tell apart."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from matplotlib.typing import LineStyleType
+
+# Okabe and Ito, Color Universal Design (2008).
+BLACK = "#000000"
+ORANGE = "#E69F00"
+SKY_BLUE = "#56B4E9"
+GREEN = "#009E73"
+YELLOW = "#F0E442"
+BLUE = "#0072B2"
+VERMILLION = "#D55E00"
+PURPLE = "#CC79A7"
+GREY = "#999999"
+
+
+@dataclass(frozen=True)
+class LineStyle:
+    """A line's colour and its dashes, both as Matplotlib takes them."""
+
+    color: str
+    dashes: LineStyleType
+
+
+_SOLID: LineStyleType = "-"
+_METHODS = {
+    "ride": LineStyle(BLUE, _SOLID),
+    "icm": LineStyle(ORANGE, _SOLID),
+    "rnd": LineStyle(GREEN, _SOLID),
+    "count": LineStyle(PURPLE, _SOLID),
+    "none": LineStyle(BLACK, _SOLID),
+    "only_episodic_counts": LineStyle(VERMILLION, _SOLID),
+    "no_episodic_counts": LineStyle(SKY_BLUE, _SOLID),
+    "no_entropy_no_episodic_counts": LineStyle(GREY, _SOLID),
+}
+_COLORS = (VERMILLION, SKY_BLUE, GREY, BLUE, ORANGE, GREEN, PURPLE, BLACK)
+_DASHES: tuple[LineStyleType, ...] = (
+    _SOLID,
+    "--",
+    "-.",
+    (0, (1, 1)),
+    (0, (5, 1, 1, 1, 1, 1)),
+    (0, (1, 3)),
+)
+
+
+def line_styles(labels: Iterable[str]) -> dict[str, LineStyle]:
+    """A style for each label: the paper's methods always have their own, others what is free.
+
+    Styles repeat where there are more other labels than free ones (40).
+    """
+    labels = list(dict.fromkeys(labels))
+    combinations = [LineStyle(c, d) for d, c in itertools.product(_DASHES, _COLORS)]
+    free = itertools.cycle(style for style in combinations if style not in _METHODS.values())
+    return {label: _METHODS[label] if label in _METHODS else next(free) for label in labels}
+
+
+def sort_key(label: str) -> tuple[int, str]:
+    """Sorts labels as legends and tables list them: the paper's methods first, then others.
+
+    A grid search's variants stand where their method does.
+    """
+    method = label.partition(" ")[0]
+    position = list(_METHODS).index(method) if method in _METHODS else len(_METHODS)
+    return position, label

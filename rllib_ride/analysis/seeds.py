@@ -1,0 +1,51 @@
+"""Means over seeds that report at different frames and stop at different frames."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rllib_ride.analysis.runs import Run
+
+GRID_POINTS = 200
+
+
+@dataclass(frozen=True)
+class SeedMean:
+    """A value's course over training, averaged over seeds. N is the number of grid points.
+
+    Attributes:
+        frames: [N] common grid, from the first frame any seed reports to the last.
+        mean: [N] mean over the seeds that have a value there.
+        std: [N] their sample standard deviation, NaN where fewer than two have one.
+        seeds: [N] how many have one.
+    """
+
+    frames: np.ndarray
+    mean: np.ndarray
+    std: np.ndarray
+    seeds: np.ndarray
+
+
+def mean_over_seeds(runs: Sequence[Run], column: str) -> SeedMean | None:
+    """Interpolates `column` of each run on a common grid and averages; None if it has no value.
+
+    A seed counts between its own first and last finite value only: nothing is extrapolated.
+    """
+    curves = [run.curve[["frames", column]].dropna().to_numpy() for run in runs]
+    curves = [curve for curve in curves if len(curve)]
+    if not curves:
+        return None
+    first, last = min(c[0, 0] for c in curves), max(c[-1, 0] for c in curves)
+    frames = np.linspace(first, last, GRID_POINTS) if last > first else np.array([first])
+    values = np.stack(  # [seeds, N]
+        [np.interp(frames, c[:, 0], c[:, 1], left=np.nan, right=np.nan) for c in curves]
+    )
+    seeds = np.isfinite(values).sum(axis=0)
+    total = np.nansum(values, axis=0)
+    mean = np.divide(total, seeds, out=np.full(len(frames), np.nan), where=seeds > 0)
+    squares = np.nansum((values - mean) ** 2, axis=0)
+    std = np.sqrt(np.divide(squares, seeds - 1, out=np.full(len(frames), np.nan), where=seeds > 1))
+    return SeedMean(frames, mean, std, seeds)

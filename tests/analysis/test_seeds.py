@@ -1,0 +1,59 @@
+import numpy as np
+
+from helpers.run_folders import write_trial
+from rllib_ride.analysis.runs import read_runs
+from rllib_ride.analysis.seeds import mean_over_seeds
+
+
+def test_mean_and_std_of_seeds_that_report_at_different_frames(tmp_path):
+    """Oracle: three straight lines, whose values at any frame are known without interpolation."""
+    slopes = np.array([1.0, 2.0, 6.0])
+    for seed, (slope, count) in enumerate(zip(slopes, (5, 9, 3), strict=True)):
+        frames = np.linspace(0, 1000, count)
+        write_trial(tmp_path, seed=seed, frames=frames, return_mean=slope * frames)
+
+    got = mean_over_seeds(read_runs(tmp_path), "return_mean")
+
+    np.testing.assert_allclose(got.mean, slopes.mean() * got.frames)
+    np.testing.assert_allclose(got.std, slopes.std(ddof=1) * got.frames)
+    assert set(got.seeds) == {3}
+    assert (got.frames[0], got.frames[-1]) == (0, 1000)
+
+
+def test_a_seed_counts_only_between_its_own_first_and_last_value(tmp_path):
+    frames = [0, 100, 200, 300, 400]
+    write_trial(tmp_path, seed=1, frames=frames, return_mean=[None, None, 1.0, 1.0, 1.0])
+    write_trial(tmp_path, seed=2, frames=frames[:4], return_mean=[3.0, 3.0, 3.0, 3.0])
+
+    got = mean_over_seeds(read_runs(tmp_path), "return_mean")
+
+    early, both, late = (
+        got.frames < 200,
+        (got.frames >= 200) & (got.frames <= 300),
+        got.frames > 300,
+    )
+    assert [set(got.seeds[part]) for part in (early, both, late)] == [{1}, {2}, {1}]
+    assert [set(got.mean[part]) for part in (early, both, late)] == [{3.0}, {2.0}, {1.0}]
+    assert np.isnan(got.std[early | late]).all()
+    np.testing.assert_allclose(got.std[both], np.std([1, 3], ddof=1))
+
+
+def test_where_no_seed_has_a_value_there_is_no_mean(tmp_path):
+    write_trial(tmp_path, seed=1, frames=[0, 10], return_mean=[1.0, 1.0])
+    write_trial(tmp_path, seed=2, frames=[90, 100], return_mean=[2.0, 2.0])
+
+    got = mean_over_seeds(read_runs(tmp_path), "return_mean")
+
+    gap = (got.frames > 10) & (got.frames < 90)
+    assert np.isnan(got.mean[gap]).all() and (got.seeds[gap] == 0).all()
+    assert np.isfinite(got.mean[~gap]).all()
+
+
+def test_one_value_is_one_point_and_none_is_none(tmp_path):
+    write_trial(tmp_path, frames=[7], return_mean=[0.5], intrinsic_reward_mean=[None])
+    runs = read_runs(tmp_path)
+
+    point = mean_over_seeds(runs, "return_mean")
+
+    assert (point.frames.tolist(), point.mean.tolist()) == ([7], [0.5])
+    assert mean_over_seeds(runs, "intrinsic_reward_mean") is None

@@ -1,0 +1,28 @@
+"""Writes what a trial leaves behind, for tests that read it."""
+
+import json
+from pathlib import Path
+
+from rllib_ride.analysis.runs import COLUMNS
+
+
+def curve_text(**columns):
+    """`curve.csv` with the given columns; the others are zero. None is an empty field."""
+    rows = len(columns["frames"])
+    values = [columns.get(name, [0] * rows) for name in COLUMNS]
+    lines = [
+        ",".join("" if v is None else str(v) for v in row) for row in zip(*values, strict=True)
+    ]
+    return "\n".join([",".join(COLUMNS), *lines]) + "\n"
+
+
+def write_trial(run_dir: Path, *, method="ride", env="Env-v0", seed=1, config=None, **columns):
+    """A trial folder under `run_dir` and its path; without columns, one that has not reported."""
+    name = "_".join([method, env, *(f"{k}={v}" for k, v in (config or {}).items()), f"seed{seed}"])
+    folder = run_dir / name
+    folder.mkdir(parents=True)
+    facts = {"method": method, "env": env, "seed": seed, "config": config or {}}
+    (folder / "run.json").write_text(json.dumps(facts))
+    if columns:
+        (folder / "curve.csv").write_text(curve_text(**columns))
+    return folder

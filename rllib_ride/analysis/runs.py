@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 COLUMNS = (
@@ -73,8 +72,6 @@ def read_runs(run_dir: Path) -> list[Run]:
 def read_curve(path: Path) -> pd.DataFrame:
     """Reads a curve that may still be growing: empty if missing, less a line that is cut short.
 
-    A trial resumed from a checkpoint writes some frames again; the later rows count.
-
     Raises:
         ValueError: The file lacks one of `COLUMNS` or holds something other than numbers.
     """
@@ -87,12 +84,9 @@ def read_curve(path: Path) -> pd.DataFrame:
     if missing:
         raise ValueError(f"{path}: column {missing[0]!r} is missing, want {', '.join(COLUMNS)}")
     try:
-        curve = curve[list(COLUMNS)].astype(float)
+        return curve[list(COLUMNS)].astype(float)
     except ValueError as error:
         raise ValueError(f"{path}: every value must be a number, but {error}") from None
-    frames = curve["frames"].to_numpy()
-    least_later = np.minimum.accumulate(np.append(frames, np.inf)[::-1])[::-1][1:]
-    return curve[frames < least_later].reset_index(drop=True)
 
 
 def _read_facts(path: Path) -> dict:

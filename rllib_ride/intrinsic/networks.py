@@ -36,6 +36,7 @@ class ConvStack(nn.Module):
         pixel_filters: the same for larger images.
 
     Attributes:
+        is_grid: whether the image is small enough to be a grid of cells.
         num_features: D, the size of the flattened output.
 
     Raises:
@@ -52,7 +53,8 @@ class ConvStack(nn.Module):
         self.image_shape = image_shape(observation_space)
         height, width, channels = self.image_shape
 
-        filters = grid_filters if max(height, width) < SMALLEST_PIXEL_IMAGE else pixel_filters
+        self.is_grid = max(height, width) < SMALLEST_PIXEL_IMAGE
+        filters = grid_filters if self.is_grid else pixel_filters
         layers: list[nn.Module] = []
         for n_in, n_out in zip((channels, *filters), filters, strict=False):
             conv = nn.Conv2d(n_in, n_out, kernel_size=3, stride=2, padding=1)

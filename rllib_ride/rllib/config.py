@@ -67,8 +67,8 @@ def add_intrinsic_reward(
     config.learners(
         learner_connector=LearnerPipeline(chosen),
         add_default_connectors_to_learner_pipeline=False,
+        learner_class=IntrinsicIMPALALearner,
     )
-    config.training(learner_class=IntrinsicIMPALALearner)
 
     modules = {DEFAULT_MODULE_ID: config.rl_module_spec}
     if not _user_chose_module(config):

@@ -11,7 +11,7 @@ from ray.rllib.core.rl_module.apis import ValueFunctionAPI
 from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
 from torch import nn
 
-from rllib_ride.intrinsic.networks import SMALLEST_PIXEL_IMAGE, ConvStack, orthogonal
+from rllib_ride.intrinsic.networks import ConvStack, orthogonal
 
 
 class RecurrentPolicy(TorchRLModule, ValueFunctionAPI):
@@ -44,7 +44,7 @@ class RecurrentPolicy(TorchRLModule, ValueFunctionAPI):
         units, layers = 256, 1
         if network == "released":
             layers = 2
-            if self.observation_space.shape[0] < SMALLEST_PIXEL_IMAGE:
+            if self.convolutions.is_grid:
                 units = 1024
                 gain = nn.init.calculate_gain("relu")
                 self.fully_connected = nn.Sequential(

@@ -67,7 +67,7 @@ class IntrinsicSettings:
 
     def store_in(self, config: AlgorithmConfig) -> None:
         """Puts these settings where Learner and EnvRunner find them."""
-        config.training(
+        config.learners(
             learner_config_dict={
                 **config.learner_config_dict,
                 _KEY_IN_LEARNER_CONFIG: dataclasses.asdict(self),

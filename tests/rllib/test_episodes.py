@@ -9,7 +9,7 @@ from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.columns import Columns
 from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 
-from helpers.learners import table_learner
+from helpers.learners import logged, table_learner
 from rllib_ride.rllib.episodes import Rollout, cut_rollout, pad_episodes
 from rllib_ride.rllib.settings import EPISODIC_COUNTS
 
@@ -122,7 +122,7 @@ def test_vtrace_bootstraps_from_the_value_a_piece_ends_in() -> None:
     try:
         fwd_out = learner.module.forward_train({DEFAULT_MODULE_ID: batch})
         learner.compute_losses(fwd_out=fwd_out, batch={DEFAULT_MODULE_ID: batch})
-        vf_loss = float(torch.as_tensor(learner.metrics.peek((DEFAULT_MODULE_ID, "vf_loss"))))
+        vf_loss = logged(learner, DEFAULT_MODULE_ID, "vf_loss")
     finally:
         learner.shutdown()
 

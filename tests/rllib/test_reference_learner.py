@@ -18,7 +18,9 @@ from ray.rllib.core.columns import Columns
 from ray.rllib.core.learner.learner import ENTROPY_KEY
 
 from helpers import reference
-from helpers.learners import table_learner
+from helpers.learners import logged, table_learner
+from rllib_ride.rllib.connectors import add_intrinsic_rewards
+from rllib_ride.rllib.settings import EPISODIC_COUNTS, INTRINSIC_MODULE_ID, IntrinsicSettings
 
 CASES = [
     pytest.param(path, field, id=f"{path.stem}:{field}")
@@ -65,14 +67,11 @@ def computed(path: Path, method: str) -> dict[str, np.ndarray]:
             )
         losses[DEFAULT_MODULE_ID].backward()
 
-        def logged(name: str) -> float:
-            return float(torch.as_tensor(learner.metrics.peek((DEFAULT_MODULE_ID, name))).detach())
-
         num_steps = len(ref["actions"]) - 1
         parts = {
-            "pg_loss": num_steps * logged("mean_pi_loss"),
-            "baseline_loss": num_steps * hparams["baseline_cost"] * logged("mean_vf_loss"),
-            "entropy_loss": -num_steps * hparams["entropy_cost"] * logged(ENTROPY_KEY),
+            "pg_loss": num_steps * logged(learner, DEFAULT_MODULE_ID, "mean_pi_loss"),
+            "baseline_loss": num_steps * hparams["baseline_cost"] * logged(learner, DEFAULT_MODULE_ID, "mean_vf_loss"),
+            "entropy_loss": -num_steps * hparams["entropy_cost"] * logged(learner, DEFAULT_MODULE_ID, ENTROPY_KEY),
         }
         assert losses[DEFAULT_MODULE_ID].item() == pytest.approx(sum(parts.values()), rel=1e-5)
         return {
@@ -82,6 +81,67 @@ def computed(path: Path, method: str) -> dict[str, np.ndarray]:
             "grad_target_logits": policy.logits.grad.swapaxes(0, 1).numpy(),
             "grad_values": policy.values.grad.swapaxes(0, 1).numpy(),
         }
+    finally:
+        learner.shutdown()
+
+
+@pytest.mark.parametrize("path", reference.reference_files(), ids=lambda path: path.stem)
+def test_the_learner_takes_the_released_step(path: Path) -> None:
+    """Bonus, total reward, each network's gradient norm, clip and RMSProp step, in the Learner."""
+    ref = reference.load(path)
+    hparams = ref.hparams
+    settings = IntrinsicSettings(
+        coef=hparams["intrinsic_reward_coef"],
+        lr=hparams["lr"],
+        sum_over_time=True,
+        rmsprop={"alpha": hparams["rmsprop_alpha"], "eps": hparams["rmsprop_eps"]},
+        method_config={
+            "forward_loss_coef": hparams["forward_loss_coef"],
+            "inverse_loss_coef": hparams["inverse_loss_coef"],
+        },
+    )
+    method = ref.ride()
+    learner = table_learner(
+        logits=ref["target_logits"].swapaxes(0, 1),
+        values=ref["values"].swapaxes(0, 1),
+        observation_space=method.observation_space,
+        settings=settings,
+        grad_clip=hparams["max_grad_norm"],
+        grad_clip_by="global_norm",
+    )
+    try:
+        intrinsic = learner.module[INTRINSIC_MODULE_ID]
+        intrinsic.method.load_state_dict(method.state_dict())
+        batch = _rllib_batch(ref, "ride")
+        transitions = ref.transitions()
+        batch[Columns.OBS] = transitions.obs.transpose(0, 1)
+        batch[EPISODIC_COUNTS] = torch.nn.functional.pad(transitions.episodic_counts.T, (0, 1))
+        batch[Columns.REWARDS] = torch.nn.functional.pad(torch.as_tensor(ref["reward"][1:]).T, (0, 1))
+
+        add_intrinsic_rewards(batch, intrinsic, settings)
+        np.testing.assert_allclose(
+            batch[Columns.REWARDS][:, :-1].T, ref["total_reward/ride"], rtol=1e-5, atol=1e-6
+        )
+
+        batches = {DEFAULT_MODULE_ID: batch, INTRINSIC_MODULE_ID: batch}
+        losses = learner.compute_losses(
+            fwd_out=learner.module.forward_train(batches), batch=batches
+        )
+        gradients = learner.compute_gradients(losses)
+        learner.apply_gradients(learner.postprocess_gradients(gradients))
+
+        for name, own in (("embedding",) * 2, ("forward", "forward_model"), ("inverse", "inverse_model")):
+            norm = logged(learner, INTRINSIC_MODULE_ID, f"gradients_{own}_global_norm")
+            assert norm == pytest.approx(float(ref[f"grad_norm/{name}"]), rel=1e-5)
+        for field, parameter in ref.parameters(intrinsic.method, "weights_after_step").items():
+            before = ref[field.replace("weights_after_step", "weights")]
+            # A step is a thousandth of a weight: compare the steps, to the rounding of the weights.
+            np.testing.assert_allclose(
+                parameter.detach().numpy() - before,
+                ref[field] - before,
+                rtol=1e-5,
+                atol=3e-7 * np.abs(before).max(),
+            )
     finally:
         learner.shutdown()
 

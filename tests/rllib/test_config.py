@@ -1,0 +1,109 @@
+"""What `add_intrinsic_reward` builds, and what it refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ray.rllib.algorithms.impala import IMPALAConfig
+from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.core import DEFAULT_MODULE_ID
+from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+
+import rllib_ride
+from helpers import envs
+from rllib_ride.rllib.policy import RecurrentPolicy
+from rllib_ride.rllib.presets import make_config, presets
+from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID, IntrinsicSettings
+
+N7S4 = "MiniGrid-MultiRoom-N7-S4-v0"
+
+
+def impala(env: str = N7S4) -> IMPALAConfig:
+    return IMPALAConfig().environment(env)
+
+
+def test_minigrid_counts_the_whole_grid_unless_told_otherwise() -> None:
+    for env, settings, expected in (
+        (N7S4, {}, "full"),
+        (N7S4, {"counts": "view"}, "view"),
+        (envs.ENV_ID, {}, "view"),
+    ):
+        config = rllib_ride.add_intrinsic_reward(impala(env), **settings)
+        assert IntrinsicSettings.of(config).counts == expected
+
+
+def test_method_none_has_no_intrinsic_module() -> None:
+    for method, modules in (
+        ("ride", {DEFAULT_MODULE_ID, INTRINSIC_MODULE_ID}),
+        ("none", {DEFAULT_MODULE_ID}),
+    ):
+        config = rllib_ride.add_intrinsic_reward(impala(), method=method)
+        assert set(config.rl_module_spec.rl_module_specs) == modules
+
+
+class OwnPolicy(RecurrentPolicy):
+    pass
+
+
+def test_the_users_own_module_stays() -> None:
+    config = impala().rl_module(rl_module_spec=RLModuleSpec(module_class=OwnPolicy))
+    config = rllib_ride.add_intrinsic_reward(config)
+    assert config.rl_module_spec.rl_module_specs[DEFAULT_MODULE_ID].module_class is OwnPolicy
+    default = rllib_ride.add_intrinsic_reward(impala())
+    spec = default.rl_module_spec.rl_module_specs[DEFAULT_MODULE_ID]
+    assert spec.module_class is RecurrentPolicy
+
+
+@pytest.mark.parametrize(
+    ("config", "settings", "message"),
+    [
+        (PPOConfig().environment(N7S4), {}, "PPOConfig is not supported.*IMPALAConfig"),
+        (impala(), {"method": "rid"}, "unknown method 'rid'.*did you mean 'ride'"),
+        (impala(), {"coeff": 0.1}, "unknown setting 'coeff'.*coef"),
+        (impala(), {"coef": -1.0}, "coef=-1.0 is negative"),
+        (impala(), {"counts": "grid"}, "counts='grid' is unknown; use 'full' or 'view'"),
+        (impala(), {"lr": 0.0}, "lr=0.0"),
+        (impala("CartPole-v1"), {}, "CartPole-v1: observation space has shape"),
+        (impala("Taxi-v3"), {}, "Taxi-v3: observation space"),
+        (
+            impala().multi_agent(policies={"a", "b"}),
+            {},
+            "multi-agent configs are not supported; one agent is",
+        ),
+    ],
+)
+def test_refuses_when_the_config_is_built(
+    config: Any, settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        rllib_ride.add_intrinsic_reward(config, **settings)
+
+
+def test_every_preset_builds_and_holds_its_numbers() -> None:
+    assert presets() == ["paper", "released", "tuned"]
+    for preset, steps, eps, lr in (
+        ("paper", 100, 0.01, [[0, 1e-4], [30_000_000, 0.0]]),
+        ("released", 100, 1e-5, [[0, 1e-4], [30_000_000, 0.0]]),
+        ("tuned", 64, 1e-5, [[0, 4e-4], [100_000_000, 0.0]]),
+    ):
+        config = make_config(preset=preset, method="ride", env=N7S4, frames=3e7, seed=1)
+        settings = IntrinsicSettings.of(config)
+        assert config.rollout_fragment_length == steps
+        assert config.train_batch_size_per_learner == 32 * steps
+        assert config.lr == lr
+        assert settings.rmsprop == {"alpha": 0.99, "eps": eps, "momentum": 0.0}
+        assert (settings.coef, config.entropy_coeff, settings.counts) == (0.1, 0.0005, "full")
+        config.validate()
+
+
+def test_hard_tasks_have_the_papers_larger_bonus() -> None:
+    config = make_config(
+        preset="paper", method="ride", env="MiniGrid-MultiRoom-N12-S10-v0", frames=1e8
+    )
+    assert (IntrinsicSettings.of(config).coef, config.entropy_coeff) == (0.5, 0.001)
+
+
+def test_an_unknown_preset_names_the_nearest() -> None:
+    with pytest.raises(ValueError, match="unknown preset 'papr'.*did you mean 'paper'"):
+        make_config(preset="papr", method="ride", env=N7S4, frames=1e6)

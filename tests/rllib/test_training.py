@@ -1,0 +1,235 @@
+"""A few real updates: who learns from what, what is broadcast, and what a checkpoint restores."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from ray.rllib.algorithms.impala import IMPALA, IMPALAConfig
+from ray.rllib.core import COMPONENT_RL_MODULE, DEFAULT_MODULE_ID
+from ray.rllib.core.columns import Columns
+
+from rllib_ride.rllib.connectors import AddIntrinsicRewards, add_intrinsic_rewards
+from rllib_ride.rllib.presets import make_config
+from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID, INTRINSIC_REWARDS
+
+ENV = "MiniGrid-MultiRoom-N2-S4-v0"
+FRAMES = 20_000
+
+
+def config(method: str = "ride", **env_runners: Any) -> IMPALAConfig:
+    """Four environments, fragments of ten steps: an update of 40 frames."""
+    made = make_config(preset="paper", method=method, env=ENV, frames=FRAMES, seed=5)
+    made.env_runners(num_envs_per_env_runner=4, rollout_fragment_length=10, **env_runners)
+    made.training(train_batch_size_per_learner=40)
+    made.reporting(min_time_s_per_iteration=0, min_sample_timesteps_per_iteration=200)
+    return made
+
+
+@pytest.fixture
+def build(ray_session: None) -> Any:
+    """Builds algorithms, and stops them when the test ends."""
+    algos: list[IMPALA] = []
+
+    def build_(made: IMPALAConfig) -> IMPALA:
+        algos.append(made.build_algo())
+        return algos[-1]
+
+    yield build_
+    for algo in algos:
+        algo.stop()
+
+
+def weights(algo: IMPALA, module_id: str) -> dict[str, np.ndarray]:
+    state = algo.learner_group.get_state()["learner"][COMPONENT_RL_MODULE][module_id]
+    return copy.deepcopy(state)
+
+
+def learner_of(algo: IMPALA) -> Any:
+    return algo.learner_group._learner
+
+
+def fixed_batch() -> dict[str, torch.Tensor]:
+    """A batch that no runner made: three rows of up to six transitions."""
+    rng = np.random.default_rng(0)
+    return {
+        Columns.OBS: torch.as_tensor(rng.integers(0, 11, (3, 7, 7, 7, 3)).astype(np.uint8)),
+        Columns.ACTIONS: torch.as_tensor(rng.integers(7, size=(3, 7))),
+        Columns.REWARDS: torch.zeros(3, 7),
+        Columns.LOSS_MASK: torch.arange(7) < torch.tensor([[6], [2], [4]]),
+        "episodic_counts": torch.as_tensor(rng.integers(1, 5, (3, 7)).astype(np.float32)),
+    }
+
+
+def test_both_modules_learn_every_network(build: Any) -> None:
+    algo = build(config())
+    before = {mid: weights(algo, mid) for mid in (DEFAULT_MODULE_ID, INTRINSIC_MODULE_ID)}
+    result = algo.train()
+    for module_id, old in before.items():
+        new = weights(algo, module_id)
+        assert new.keys() == old.keys()
+        assert [name for name in new if np.array_equal(new[name], old[name])] == []
+    metrics = result["learners"][INTRINSIC_MODULE_ID]
+    assert metrics["intrinsic_reward_mean"] > 0
+    assert np.isfinite([metrics["forward_loss"], metrics["inverse_loss"]]).all()
+
+
+def test_only_the_policys_rate_is_annealed(build: Any) -> None:
+    algo = build(config())
+    for _ in range(3):
+        result = algo.train()
+    frames = result["num_env_steps_sampled_lifetime"]
+    learners = result["learners"]
+    policy_lr = learners[DEFAULT_MODULE_ID]["policy_learning_rate"]
+    # The mean over an iteration of 200 frames lags behind its end by at most that.
+    assert policy_lr == pytest.approx(1e-4 * (1 - frames / FRAMES), abs=1e-4 * 300 / FRAMES)
+    assert policy_lr < 0.98e-4
+    for network in ("embedding", "forward_model", "inverse_model"):
+        assert learners[INTRINSIC_MODULE_ID][f"{network}_learning_rate"] == pytest.approx(1e-4)
+
+
+def test_the_rl_loss_never_reaches_the_embedding(build: Any) -> None:
+    algo = build(config())
+    learner = learner_of(algo)
+    batch = fixed_batch()
+    policy, intrinsic = learner.module[DEFAULT_MODULE_ID], learner.module[INTRINSIC_MODULE_ID]
+    columns = batch | {
+        Columns.STATE_IN: {
+            key: torch.zeros(3, *value.shape) for key, value in policy.get_initial_state().items()
+        },
+        Columns.SEQ_LENS: batch[Columns.LOSS_MASK].sum(1) + 1,
+        Columns.ACTION_LOGP: torch.full((3, 7), -2.0),
+        Columns.TERMINATEDS: torch.zeros(3, 7, dtype=torch.bool),
+    }
+    batches = {DEFAULT_MODULE_ID: dict(columns), INTRINSIC_MODULE_ID: dict(columns)}
+    losses = learner.compute_losses(
+        fwd_out=learner.module.forward_train(batches), batch=batches
+    )
+    assert batches[DEFAULT_MODULE_ID][INTRINSIC_REWARDS].abs().sum() > 0
+    losses[DEFAULT_MODULE_ID].backward()
+    assert all(p.grad is None for p in intrinsic.parameters())
+    assert any(p.grad.abs().sum() > 0 for p in policy.parameters())
+    policy.zero_grad(set_to_none=True)
+    losses[INTRINSIC_MODULE_ID].backward()
+    assert all(p.grad is None for p in policy.parameters())
+
+
+def test_the_env_runners_are_sent_the_policy_alone(build: Any) -> None:
+    learner = learner_of(build(config()))
+    sent = learner.get_state(
+        components=[f"{COMPONENT_RL_MODULE}/{mid}" for mid in learner.module.keys()],
+        inference_only=True,
+    )[COMPONENT_RL_MODULE]
+    assert sent[INTRINSIC_MODULE_ID] == {}
+    assert len(sent[DEFAULT_MODULE_ID]) == len(list(learner.module[DEFAULT_MODULE_ID].parameters()))
+
+
+def test_the_runner_acts_with_the_learners_policy(build: Any) -> None:
+    algo = build(config())
+    for _ in range(2):
+        algo.train()
+    # IMPALA's broadcast is one update behind; a training step of nothing but a broadcast follows.
+    latest = weights(algo, DEFAULT_MODULE_ID)
+    algo.env_runner_group.sync_weights(from_worker_or_learner_group=algo.learner_group)
+    held = algo.env_runner.module.get_state()
+    for name, value in latest.items():
+        np.testing.assert_array_equal(held[name], value)
+
+
+def test_padding_gets_no_bonus_and_a_first_step_does(build: Any) -> None:
+    learner = learner_of(build(config()))
+    batch = fixed_batch()
+    bonus = learner.module[INTRINSIC_MODULE_ID].bonus(batch)
+    assert bonus.shape == (3, 7)
+    assert (bonus[~batch[Columns.LOSS_MASK]] == 0).all()
+    assert (bonus[batch[Columns.LOSS_MASK]] > 0).all()
+
+
+def test_a_bonus_that_is_not_finite_names_its_method(build: Any) -> None:
+    learner = learner_of(build(config()))
+    with torch.no_grad():
+        next(learner.module[INTRINSIC_MODULE_ID].parameters()).fill_(float("nan"))
+    with pytest.raises(ValueError, match="method 'ride' is not finite"):
+        add_intrinsic_rewards(
+            fixed_batch(), learner.module[INTRINSIC_MODULE_ID], learner._settings
+        )
+
+
+@pytest.mark.parametrize("method", ["ride", "none"])
+def test_a_restored_run_goes_on_as_it_was(build: Any, method: str, tmp_path: Path) -> None:
+    algo = build(config(method))
+    for _ in range(3):
+        before = algo.train()
+    algo.save_to_path(str(tmp_path))
+    batch = fixed_batch()
+
+    def state_of(algo: IMPALA) -> dict[str, Any]:
+        learner = learner_of(algo)
+        return {
+            "bonus": learner.module[INTRINSIC_MODULE_ID].bonus(batch).numpy()
+            if method == "ride"
+            else np.zeros(1),
+            "lr": {
+                name: optimizer.param_groups[0]["lr"]
+                for name, optimizer in learner._named_optimizers.items()
+            },
+            "square_avg": [
+                state["square_avg"].numpy().copy()
+                for optimizer in learner._named_optimizers.values()
+                for state in optimizer.state.values()
+            ],
+        }
+
+    saved = state_of(algo)
+    restored = build(config(method))
+    restored.restore_from_path(str(tmp_path))
+    now = state_of(restored)
+    np.testing.assert_array_equal(now["bonus"], saved["bonus"])
+    assert now["lr"] == saved["lr"]
+    assert len(now["square_avg"]) == len(saved["square_avg"]) > 0
+    for old, new in zip(saved["square_avg"], now["square_avg"], strict=True):
+        np.testing.assert_array_equal(new, old)
+
+    after = restored.train()
+    frames = before["num_env_steps_sampled_lifetime"]
+    assert frames < after["num_env_steps_sampled_lifetime"] <= frames + 400
+    lr = after["learners"][DEFAULT_MODULE_ID]["policy_learning_rate"]
+    sampled = after["num_env_steps_sampled_lifetime"]
+    assert lr == pytest.approx(1e-4 * (1 - sampled / FRAMES), abs=1e-4 * 300 / FRAMES)
+    assert restored.train()["learners"][DEFAULT_MODULE_ID]["entropy"] > 0
+
+
+def test_a_copy_that_is_not_trained_leaves_the_bonus_to_the_learner(build: Any) -> None:
+    learner = learner_of(build(config()))
+    piece = AddIntrinsicRewards(settings=learner._settings)
+    batch = {DEFAULT_MODULE_ID: fixed_batch()}
+    intrinsic = learner.module[INTRINSIC_MODULE_ID]
+    lock, intrinsic.weights_lock = intrinsic.weights_lock, None  # as in an AggregatorActor
+    out = piece(rl_module=learner.module, batch=batch, episodes=[])
+    assert INTRINSIC_REWARDS not in out[DEFAULT_MODULE_ID]
+    assert set(out) == {DEFAULT_MODULE_ID, INTRINSIC_MODULE_ID}
+    intrinsic.weights_lock = lock
+    out = piece(rl_module=learner.module, batch=batch, episodes=[])
+    assert out[INTRINSIC_MODULE_ID][INTRINSIC_REWARDS].abs().sum() > 0
+
+
+@pytest.mark.parametrize("aggregators", [0, 1])
+def test_remote_learner_and_aggregators_use_current_weights(build: Any, aggregators: int) -> None:
+    made = config(num_env_runners=1)
+    made.learners(num_learners=1, num_aggregator_actors_per_learner=aggregators)
+    algo = build(made)
+    impacts = []
+    for _ in range(60):
+        metrics = algo.train().get("learners", {}).get(INTRINSIC_MODULE_ID, {})
+        if "intrinsic_reward_mean" in metrics:
+            impacts.append((metrics["impact"], metrics["intrinsic_reward_mean"]))
+        if len(impacts) >= 3:
+            break
+    assert len(impacts) >= 3
+    # `impact` is logged by the loss, the bonus by whoever computed it; counts only lower it.
+    for impact, bonus in impacts:
+        assert 0.2 * impact < bonus <= 1.1 * impact

@@ -77,7 +77,11 @@ def add_intrinsic_reward(
         modules[INTRINSIC_MODULE_ID] = RLModuleSpec(
             module_class=IntrinsicModule,
             learner_only=True,
-            model_config={"method": method, "method_config": dict(chosen.method_config)},
+            model_config={
+                "method": method,
+                "method_config": dict(chosen.method_config),
+                "counts": chosen.counts,  # so that a checkpoint can tell
+            },
         )
     config.rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs=modules))
     return config
@@ -114,20 +118,12 @@ def _user_chose_module(config: AlgorithmConfig) -> bool:
     return config.rl_module_spec.module_class not in (None, default.module_class)
 
 
-def _check_spaces(
-    config: AlgorithmConfig, spec: gym.envs.registration.EnvSpec | None
-) -> None:
+def _check_spaces(config: AlgorithmConfig, spec: gym.envs.registration.EnvSpec | None) -> None:
     """Refuses unsupported spaces now rather than when the first Learner is built."""
     if spec is None:
         return
-    if spec.vector_entry_point is not None:
-        env = gym.make_vec(
-            spec.id, num_envs=1, vectorization_mode="vector_entry_point", **config.env_config
-        )
-        spaces = env.single_observation_space, env.single_action_space
-    else:
-        env = gym.make(spec.id, **config.env_config)
-        spaces = env.observation_space, env.action_space
+    env = gym.make_vec(spec.id, num_envs=1, **config.env_config)
+    spaces = env.single_observation_space, env.single_action_space
     env.close()
     try:
         image_shape(spaces[0])

@@ -46,6 +46,7 @@ class PadEpisodes(ConnectorV2):
         shared_data: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> dict[str, Any]:
+        """Returns the batch: columns of the policy's module ID."""
         policy = rl_module[DEFAULT_MODULE_ID]
         initial_state = (
             convert_to_numpy(policy.get_initial_state()) if policy.is_stateful() else None
@@ -82,6 +83,7 @@ class AddIntrinsicRewards(ConnectorV2):
         episodes: list[SingleAgentEpisode],
         **kwargs: Any,
     ) -> dict[str, Any]:
+        """Returns the batch with bonus and reward, for both modules."""
         if self._settings.has_bonus:
             intrinsic = rl_module[INTRINSIC_MODULE_ID].unwrapped()
             if intrinsic.is_trained_here:

@@ -20,7 +20,8 @@ from rllib_ride.rllib.settings import EPISODIC_COUNTS, INTRINSIC_REWARDS
 class IntrinsicModule(TorchRLModule, SelfSupervisedLossAPI):
     """Wraps an `IntrinsicMethod`; lives on the Learner only (`learner_only=True`).
 
-    `model_config` holds `method`, the registered name, and `method_config`, its arguments.
+    `model_config` holds `method`, the registered name, `method_config`, its arguments, and
+    `counts`, what N_ep is a count of.
 
     Attributes:
         method: The networks, the bonus and the loss.

@@ -40,7 +40,7 @@ class RecurrentPolicy(TorchRLModule, ValueFunctionAPI):
             )
         self.convolutions = ConvStack(self.observation_space, grid_filters=(32, 32, 32))
         features = self.convolutions.num_features
-        self.fully_connected = nn.Identity()
+        self.fully_connected: nn.Module = nn.Identity()
         units, layers = 256, 1
         if network == "released":
             layers = 2

@@ -10,8 +10,9 @@
 | sequences a batch, B | 32 | 32 | 32 |
 | counts of N_ep | full grid | full grid | full grid |
 
-All: IMPALA, discount 0.99, RMSProp smoothing 0.99 and momentum 0, gradient norm 40 for each network,
-value loss 0.5 * 0.5, losses summed over time, rewards clipped to [-1, 1], a time limit is terminal.
+All: IMPALA, discount 0.99, RMSProp smoothing 0.99 and momentum 0, gradient norm 40 for each
+network, value loss 0.5 * 0.5, losses summed over time, rewards clipped to [-1, 1], a time limit is
+terminal.
 Source: the paper's appendix A.2; what it leaves open follows the released code.
 """
 
@@ -47,8 +48,8 @@ _PRESETS = {
     "tuned": Preset(lr=4e-4, anneal_frames=1e8, rmsprop_eps=1e-5, unroll_length=64),
 }
 
-# The paper's appendix A.2: (coefficient of the bonus, of the entropy) where RIDE's are 0.5 and 0.001;
-# everywhere else they are 0.1 and 0.0005.
+# Appendix A.2: here RIDE's coefficients, of the bonus and of the entropy, are 0.5 and 0.001;
+# everywhere else 0.1 and 0.0005.
 _RIDE_HARD_TASKS = (
     "MiniGrid-MultiRoom-N7-S8-v0",
     "MiniGrid-MultiRoom-N10-S10-v0",

@@ -31,7 +31,7 @@ class IntrinsicSettings:
         counts: What N_ep counts: `"full"`, the whole grid with the agent in it (environments that
             report a `state_key`), or `"view"`, the observation itself.
         lr: Learning rate of the intrinsic networks. It is never annealed.
-        reward_clip: The summed reward is clipped to `[-reward_clip, reward_clip]`; None: not at all.
+        reward_clip: The summed reward is clipped to `[-reward_clip, reward_clip]`; None: not.
         time_limit_is_terminal: Whether a time limit ends the return, as in the paper's code; if
             not, the value of the last state is bootstrapped.
         sum_over_time: Whether the RL loss is a sum over time and a mean over sequences, as in the
@@ -49,7 +49,7 @@ class IntrinsicSettings:
     reward_clip: float | None = 1.0
     time_limit_is_terminal: bool = True
     sum_over_time: bool = False
-    rmsprop: Mapping[str, float] | None = None
+    rmsprop: Mapping[str, Any] | None = None
     method_config: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -91,5 +91,5 @@ class IntrinsicSettings:
         return cls(**stored)
 
 
-PAPER_RMSPROP: Mapping[str, float] = {"alpha": 0.99, "eps": 0.01, "momentum": 0.0}
+PAPER_RMSPROP: Mapping[str, Any] = {"alpha": 0.99, "eps": 0.01, "momentum": 0.0}
 """RMSProp as in the paper's table 2 (the released code's epsilon is 1e-5)."""

@@ -79,7 +79,9 @@ def test_rows_are_padded_after_the_observation_a_piece_ends_in() -> None:
         number = 100.0 * np.arange(start, end) + n
         assert batch[Columns.SEQ_LENS][row] == steps + 1
         assert batch[Columns.LOSS_MASK][row].tolist() == [True] * steps + [False] * (12 - steps)
-        np.testing.assert_array_equal(batch[Columns.OBS][row, : steps + 1, 0], [*number, end * 100 + n])
+        np.testing.assert_array_equal(
+            batch[Columns.OBS][row, : steps + 1, 0], [*number, end * 100 + n]
+        )
         np.testing.assert_array_equal(batch[Columns.OBS][row, steps + 1 :], 0)
         np.testing.assert_array_equal(batch[Columns.REWARDS][row, :steps], number)
         np.testing.assert_array_equal(batch[EPISODIC_COUNTS][row, :steps], number + 1)

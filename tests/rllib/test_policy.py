@@ -14,7 +14,9 @@ GRID = gym.spaces.Box(0, 255, (7, 7, 3), np.uint8)
 PIXELS = gym.spaces.Box(0, 255, (42, 42, 4), np.uint8)
 
 
-def policy(network: str = "paper", space: gym.Space = GRID, num_actions: int = 5) -> RecurrentPolicy:
+def policy(
+    network: str = "paper", space: gym.Space = GRID, num_actions: int = 5
+) -> RecurrentPolicy:
     torch.manual_seed(0)
     return RecurrentPolicy(
         observation_space=space,
@@ -46,9 +48,7 @@ def test_a_padded_batch_equals_its_rows_one_by_one(network: str) -> None:
     module = policy(network)
     lengths = [3, 7, 1, 5]
     obs = torch.randint(0, 11, (4, 7, *GRID.shape), dtype=torch.uint8)
-    state = {
-        key: torch.randn(4, *value.shape) for key, value in module.get_initial_state().items()
-    }
+    state = {key: torch.randn(4, *value.shape) for key, value in module.get_initial_state().items()}
     out = module.forward_train(
         {Columns.OBS: obs, Columns.STATE_IN: state, Columns.SEQ_LENS: torch.tensor(lengths)}
     )

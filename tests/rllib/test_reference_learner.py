@@ -62,16 +62,18 @@ def computed(path: Path, method: str) -> dict[str, np.ndarray]:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(impala_torch_learner, "vtrace_torch", record)
             fwd_out = learner.module.forward_train({DEFAULT_MODULE_ID: batch})
-            losses = learner.compute_losses(
-                fwd_out=fwd_out, batch={DEFAULT_MODULE_ID: batch}
-            )
+            losses = learner.compute_losses(fwd_out=fwd_out, batch={DEFAULT_MODULE_ID: batch})
         losses[DEFAULT_MODULE_ID].backward()
 
         num_steps = len(ref["actions"]) - 1
         parts = {
             "pg_loss": num_steps * logged(learner, DEFAULT_MODULE_ID, "mean_pi_loss"),
-            "baseline_loss": num_steps * hparams["baseline_cost"] * logged(learner, DEFAULT_MODULE_ID, "mean_vf_loss"),
-            "entropy_loss": -num_steps * hparams["entropy_cost"] * logged(learner, DEFAULT_MODULE_ID, ENTROPY_KEY),
+            "baseline_loss": num_steps
+            * hparams["baseline_cost"]
+            * logged(learner, DEFAULT_MODULE_ID, "mean_vf_loss"),
+            "entropy_loss": -num_steps
+            * hparams["entropy_cost"]
+            * logged(learner, DEFAULT_MODULE_ID, ENTROPY_KEY),
         }
         assert losses[DEFAULT_MODULE_ID].item() == pytest.approx(sum(parts.values()), rel=1e-5)
         return {
@@ -116,7 +118,9 @@ def test_the_learner_takes_the_released_step(path: Path) -> None:
         transitions = ref.transitions()
         batch[Columns.OBS] = transitions.obs.transpose(0, 1)
         batch[EPISODIC_COUNTS] = torch.nn.functional.pad(transitions.episodic_counts.T, (0, 1))
-        batch[Columns.REWARDS] = torch.nn.functional.pad(torch.as_tensor(ref["reward"][1:]).T, (0, 1))
+        batch[Columns.REWARDS] = torch.nn.functional.pad(
+            torch.as_tensor(ref["reward"][1:]).T, (0, 1)
+        )
 
         add_intrinsic_rewards(batch, intrinsic, settings)
         np.testing.assert_allclose(
@@ -130,7 +134,11 @@ def test_the_learner_takes_the_released_step(path: Path) -> None:
         gradients = learner.compute_gradients(losses)
         learner.apply_gradients(learner.postprocess_gradients(gradients))
 
-        for name, own in (("embedding",) * 2, ("forward", "forward_model"), ("inverse", "inverse_model")):
+        for name, own in (
+            ("embedding",) * 2,
+            ("forward", "forward_model"),
+            ("inverse", "inverse_model"),
+        ):
             norm = logged(learner, INTRINSIC_MODULE_ID, f"gradients_{own}_global_norm")
             assert norm == pytest.approx(float(ref[f"grad_norm/{name}"]), rel=1e-5)
         for field, parameter in ref.parameters(intrinsic.method, "weights_after_step").items():

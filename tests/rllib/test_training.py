@@ -106,9 +106,7 @@ def test_the_rl_loss_never_reaches_the_embedding(build: Any) -> None:
         Columns.TERMINATEDS: torch.zeros(3, 7, dtype=torch.bool),
     }
     batches = {DEFAULT_MODULE_ID: dict(columns), INTRINSIC_MODULE_ID: dict(columns)}
-    losses = learner.compute_losses(
-        fwd_out=learner.module.forward_train(batches), batch=batches
-    )
+    losses = learner.compute_losses(fwd_out=learner.module.forward_train(batches), batch=batches)
     assert batches[DEFAULT_MODULE_ID][INTRINSIC_REWARDS].abs().sum() > 0
     losses[DEFAULT_MODULE_ID].backward()
     assert all(p.grad is None for p in intrinsic.parameters())
@@ -154,9 +152,7 @@ def test_a_bonus_that_is_not_finite_names_its_method(build: Any) -> None:
     with torch.no_grad():
         next(learner.module[INTRINSIC_MODULE_ID].parameters()).fill_(float("nan"))
     with pytest.raises(ValueError, match="method 'ride' is not finite"):
-        add_intrinsic_rewards(
-            fixed_batch(), learner.module[INTRINSIC_MODULE_ID], learner._settings
-        )
+        add_intrinsic_rewards(fixed_batch(), learner.module[INTRINSIC_MODULE_ID], learner._settings)
 
 
 @pytest.mark.parametrize("method", ["ride", "none"])

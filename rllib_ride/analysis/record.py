@@ -1,0 +1,119 @@
+"""Plays one episode of a checkpoint's policy and records the bonus of each step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from minigrid.core.actions import Actions
+from minigrid.core.world_object import Door
+from minigrid.minigrid_env import MiniGridEnv
+from ray.rllib.core.rl_module.torch import TorchRLModule
+
+from rllib_ride.analysis.episode_record import EpisodeRecord, Facts, Step, kind_of
+from rllib_ride.analysis.evaluate import Policy, _act, _initial_state, _make_env, load_policy
+from rllib_ride.intrinsic import EpisodicCounter, Transitions, hash_observations
+from rllib_ride.rllib.module import IntrinsicModule
+from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID
+
+
+def record_episode(checkpoint: Path, seed: int) -> EpisodeRecord:
+    """One episode on one MiniGrid level, actions sampled as in training.
+
+    Args:
+        checkpoint: A folder that a trial with a bonus wrote.
+        seed: Of the level and the actions.
+
+    Raises:
+        ValueError: No such checkpoint, one without intrinsic networks, or no MiniGrid environment.
+    """
+    policy = load_policy(checkpoint)
+    intrinsic = _load_intrinsic(checkpoint)
+    env = _make_env(policy, num_envs=1)
+    try:
+        level = getattr(env.unwrapped, "envs", [None])[0]
+        if not isinstance(level, MiniGridEnv):
+            raise ValueError(f"{policy.env} is no MiniGrid environment: it has no level to draw")
+        with torch.no_grad(), torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            return _play(policy, intrinsic, env, level, seed)
+    finally:
+        env.close()
+
+
+def _play(
+    policy: Policy, intrinsic: IntrinsicModule, env: Any, level: MiniGridEnv, seed: int
+) -> EpisodeRecord:
+    counter, one = EpisodicCounter(1), np.ones(1, bool)
+    counts_view = intrinsic.model_config["counts"] == "view"
+
+    def visit(obs: np.ndarray, infos: dict[str, Any]) -> int:
+        keys = hash_observations(obs) if counts_view else infos["state_key"]
+        return int(counter.visit(keys, one)[0])
+
+    obs, infos = env.reset(seed=seed)
+    visit(obs, infos)
+    picture = level.get_frame(highlight=False, tile_size=16)
+    observations, facts = [obs[0].copy()], [_facts(level)]
+    actions, rewards, counts = [], [], []
+    state, ended = _initial_state(policy.module, 1), False
+    while not ended:
+        action, state = _act(policy.module, obs, state, greedy=False)
+        obs, reward, terminated, truncated, infos = env.step(action)
+        ended = bool(terminated[0] or truncated[0])
+        observations.append(obs[0].copy())
+        facts.append(_facts(level))
+        actions.append(int(action[0]))
+        rewards.append(float(reward[0]))
+        counts.append(visit(obs, infos))
+
+    bonuses = intrinsic.method.bonus(
+        Transitions(
+            obs=torch.as_tensor(np.stack(observations)).unsqueeze(1),  # [T + 1, 1, H, W, C]
+            actions=torch.tensor(actions).unsqueeze(1),  # [T, 1]
+            episodic_counts=torch.tensor(counts).unsqueeze(1),  # [T, 1]
+            mask=torch.ones(len(actions), 1, dtype=torch.bool),
+        )
+    )[:, 0].tolist()
+    return EpisodeRecord(
+        env=policy.env,
+        method=intrinsic.model_config["method"],
+        level=picture,
+        size=(level.width, level.height),
+        start=facts[0].position,
+        steps=[
+            Step(
+                position=after.position,
+                direction=after.direction,
+                action=Actions(action).name,
+                kind=kind_of(before, after),
+                bonus=bonus,
+                reward=reward,
+            )
+            for before, after, action, bonus, reward in zip(
+                facts[:-1], facts[1:], actions, bonuses, rewards, strict=True
+            )
+        ],
+    )
+
+
+def _facts(level: MiniGridEnv) -> Facts:
+    doors = (cell for cell in level.grid.grid if isinstance(cell, Door))
+    x, y = level.agent_pos
+    return Facts(
+        position=(int(x), int(y)),
+        direction=int(level.agent_dir),
+        open_doors=sum(door.is_open for door in doors),
+        carries=level.carrying is not None,
+    )
+
+
+def _load_intrinsic(checkpoint: Path) -> IntrinsicModule:
+    path = checkpoint / "learner_group" / "learner" / "rl_module" / INTRINSIC_MODULE_ID
+    if not path.is_dir():
+        raise ValueError(f"{checkpoint}: trained without a bonus, there are no intrinsic networks")
+    module = TorchRLModule.from_checkpoint(str(path.resolve()))
+    assert isinstance(module, IntrinsicModule)
+    return module

@@ -1,0 +1,154 @@
+"""All that this package takes from Ray without Ray's promise to keep it.
+
+Written for Ray 2.60. The next release breaks this file, or nothing.
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+import pickle
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
+from ray.rllib.callbacks.callbacks import RLlibCallback
+from ray.rllib.core import DEFAULT_MODULE_ID
+from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
+from ray.rllib.env.single_agent_episode import SingleAgentEpisode
+from ray.rllib.utils.metrics import ENV_RUNNER_RESULTS, NUM_ENV_STEPS_SAMPLED_LIFETIME
+from ray.rllib.utils.metrics.metrics_logger import MetricsLogger
+
+EPISODE_RETURN_SQUARED_MEAN = "episode_return_squared_mean"
+"""Metric beside RLlib's `episode_return_mean`: their standard deviation merges over runners."""
+
+_STEP_CALLBACKS = ("on_episode_created", "on_episode_start", "on_episode_step", "on_episode_end")
+
+
+class LockStepEnvRunner(SingleAgentEnvRunner, abc.ABC):
+    """RLlib's runner with its loop over steps left to a subclass, and names for its private parts.
+
+    Weights, metrics, checkpoints and fault tolerance are RLlib's.
+    """
+
+    def __init__(self, *, config: AlgorithmConfig, **kwargs: Any) -> None:
+        _refuse_what_is_skipped(config)
+        super().__init__(config=config, **kwargs)
+
+    @abc.abstractmethod
+    def start_episodes(self, seeds: list[int] | None) -> None:
+        """Resets all environments; the first time with a seed for each, if the run has one."""
+
+    @abc.abstractmethod
+    def sample_fragment(self, num_steps: int, explore: bool) -> list[SingleAgentEpisode]:
+        """Steps each environment `num_steps` times."""
+
+    @property
+    def vector_env(self) -> gym.vector.VectorEnv:
+        """The environments, without RLlib's wrapper that makes N dicts of their infos each step."""
+        assert self.env is not None
+        return self.env.env
+
+    @property
+    def device(self) -> Any:
+        """Where the module acts."""
+        return self._device
+
+    def log_fragment(self, transitions: int, episodes: int) -> None:
+        """Counts what was sampled."""
+        self._increase_sampled_metrics(transitions, episodes)
+        self._log_env_steps(metric=self._metrics_num_env_steps_sampled, num_steps=transitions)
+
+    def log_episode(self, length: int, return_: float, seconds: float) -> None:
+        """Logs an episode that has ended, whichever fragments it was sampled in."""
+        self._log_episode_metrics(length, return_, seconds)
+        episodes = self.config.metrics_num_episodes_for_smoothing
+        self.metrics.log_value(
+            EPISODE_RETURN_SQUARED_MEAN,
+            return_**2,
+            window=math.ceil(episodes / (self.config.num_env_runners or 1)),  # as RLlib's
+        )
+
+    def _sample(
+        self,
+        *,
+        num_timesteps: int | None = None,
+        num_episodes: int | None = None,
+        explore: bool,
+        random_actions: bool = False,
+        force_reset: bool = False,
+    ) -> list[SingleAgentEpisode]:
+        if num_timesteps is None or random_actions:
+            # Whole episodes, as evaluation wants them: RLlib's own way, one step at a time.
+            self._needs_initial_reset = True
+            return super()._sample(
+                num_timesteps=num_timesteps,
+                num_episodes=num_episodes,
+                explore=explore,
+                random_actions=random_actions,
+                force_reset=force_reset,
+            )
+        if force_reset or self._needs_initial_reset:
+            self.start_episodes(self._seeds() if self._needs_initial_reset else None)
+            self._needs_initial_reset = False
+        return self.sample_fragment(math.ceil(num_timesteps / self.num_envs), explore)
+
+    def _seeds(self) -> list[int] | None:
+        """A seed for each environment of each runner.
+
+        RLlib's seeds of two runners differ by 1, and so do those of two environments in a runner:
+        runner 1's second environment would be runner 2's first.
+        """
+        if self.config.seed is None:
+            return None
+        runner = [self.config.seed, self.worker_index or 0, int(self.config.in_evaluation)]
+        return [int(s) for s in np.random.SeedSequence(runner).generate_state(self.num_envs)]
+
+
+def _refuse_what_is_skipped(config: AlgorithmConfig) -> None:
+    """Names what a lock-step runner would pass over in silence."""
+    skipped = [
+        name
+        for name in _STEP_CALLBACKS
+        if getattr(config, f"callbacks_{name}")
+        or any(
+            getattr(cls, name) is not getattr(RLlibCallback, name)
+            for cls in np.atleast_1d(config.callbacks_class)
+        )
+    ]
+    skipped += [
+        name
+        for name in ("env_to_module_connector", "module_to_env_connector")
+        if getattr(config, f"_{name}") is not None
+    ]
+    if skipped:
+        raise ValueError(
+            f"BatchedEnvRunner does not call {', '.join(skipped)}; it offers on_sample_end and "
+            "on_environment_created"
+        )
+
+
+def module_folder(checkpoint: Path, module_id: str = DEFAULT_MODULE_ID) -> Path:
+    """Where a checkpoint of an Algorithm keeps an RLModule, for `RLModule.from_checkpoint`."""
+    return checkpoint / "learner_group" / "learner" / "rl_module" / module_id
+
+
+def checkpoint_config(checkpoint: Path) -> dict[str, Any]:
+    """The config, as a dict, that a checkpoint's Algorithm was built with."""
+    made_with = _unpickle(checkpoint / "class_and_ctor_args.pkl")
+    (config, *_), _ = made_with["ctor_args_and_kwargs"]
+    return config
+
+
+def checkpoint_frames(checkpoint: Path) -> int:
+    """Transitions that a checkpoint's Algorithm had sampled."""
+    metrics = MetricsLogger(root=True)
+    metrics.set_state(_unpickle(checkpoint / "algorithm_state.pkl")["metrics_logger"])
+    return int(metrics.peek((ENV_RUNNER_RESULTS, NUM_ENV_STEPS_SAMPLED_LIFETIME)))
+
+
+def _unpickle(path: Path) -> Any:
+    with path.open("rb") as file:
+        return pickle.load(file)

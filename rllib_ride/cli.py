@@ -158,7 +158,8 @@ def _run(args: argparse.Namespace) -> int:
         callbacks=wandb_callbacks(args.wandb, trials[0].experiment),
     )
     folder = experiment_folder(trials, args.storage)
-    files = _write_results(folder, ended)
+    interrupted = any(outcome.state == "interrupted" for outcome in ended)
+    files = [] if interrupted else _write_results(folder, ended)
     rows = [_outcome_row(outcome) for outcome in ended]
     if args.json:
         paths = [str(path) for path in files]
@@ -189,7 +190,7 @@ def _outcome_row(outcome: TrialOutcome) -> dict[str, Any]:
 def _write_results(folder: Path, ended: Sequence[TrialOutcome]) -> list[Path]:
     """Curves and table of what there is, and a picture of one episode of a trained policy."""
     from rllib_ride.analysis import write_episode_picture, write_summary
-    from rllib_ride.rllib.record import record_episode
+    from rllib_ride.analysis.record import record_episode
 
     files = write_summary(folder)
     for outcome in ended:
@@ -286,13 +287,22 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(*rows[0] if rows else [], box=None)
+    table = Table(box=None)
+    for name in rows[0] if rows else []:
+        table.add_column(name, overflow="fold")
     for row in rows:
         table.add_row(*map(_cell, row.values()))
-    Console().print(table)
+    console = Console()
+    if not console.is_terminal:  # a file or a pipe has no width to fit into
+        console = Console(width=1000)
+    console.print(table)
 
 
 def _cell(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{number:g} {name}" for name, number in value.items())
     return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

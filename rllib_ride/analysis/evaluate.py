@@ -89,8 +89,6 @@ def load_policy(checkpoint: Path, env: str | None = None) -> Policy:
         env_options=options if env in (None, trained_in) else {},
         frames_trained=frames_trained,
     )
-    if policy.env not in gym.registry:
-        raise ValueError(f"{checkpoint}: its environment {policy.env!r} is not registered here")
     _check_spaces(policy)
     return policy
 
@@ -196,13 +194,7 @@ def _reset_state(
 
 
 def _make_env(policy: Policy, num_envs: int) -> gym.vector.VectorEnv:
-    batched = gym.registry[policy.env].vector_entry_point is not None
-    return gym.make_vec(
-        policy.env,
-        num_envs=num_envs,
-        vectorization_mode="vector_entry_point" if batched else "sync",
-        **policy.env_options,
-    )
+    return gym.make_vec(policy.env, num_envs=num_envs, **policy.env_options)
 
 
 def _check_spaces(policy: Policy) -> None:

@@ -70,7 +70,7 @@ def _build(
 
 
 def _check_overrides(overrides: Mapping[str, Any], config: AlgorithmConfig) -> None:
-    known = {key for key in {*config.keys(), *vars(config)} if not key.startswith("_")}
+    known = _setting_names(config)
     for key, value in overrides.items():
         if key in _OWN_KEYS:
             raise ConfigError(f"key 'config.{key}' is set by the key {_OWN_KEYS[key]!r} instead")
@@ -81,6 +81,14 @@ def _check_overrides(overrides: Mapping[str, Any], config: AlgorithmConfig) -> N
         right = _right_type(config.get(key), value)
         if right:
             raise ConfigError(f"key 'config.{key}' must be {right}, not {value!r}")
+
+
+def _setting_names(config: AlgorithmConfig) -> set[str]:
+    """What `update_from_dict` can set: attributes, and properties in front of private ones."""
+    names = {*config.keys(), *vars(config)}
+    properties = {name: getattr(type(config), name[1:], None) for name in names if name[0] == "_"}
+    settable = {name[1:] for name, prop in properties.items() if getattr(prop, "fset", None)}
+    return settable | {name for name in names if name[0] != "_"}
 
 
 def _right_type(default: Any, value: Any) -> str | None:

@@ -15,7 +15,7 @@ from rich.live import Live
 from rich.table import Table
 
 from rllib_ride.experiments.progress import Progress
-from rllib_ride.experiments.trial import Trial
+from rllib_ride.experiments.trial import Trial, short_env
 
 if TYPE_CHECKING:
     from ray.tune.experiment import Trial as TuneTrial
@@ -122,13 +122,13 @@ class _Row:
 
     def cells(self) -> list[str]:
         trial = self.trial
-        name = [trial.method, trial.env, str(trial.seed)]
+        name = [trial.method, short_env(trial.env), str(trial.seed)]
         if not self._recent:
-            return [*name, f"0 of {trial.frames:,}", "", "", "", self.state]
+            return [*name, f"0 of {_frames(trial.frames)}", "", "", "", self.state]
         now = self._recent[-1]
         return [
             *name,
-            f"{now.frames:,} of {trial.frames:,}",
+            f"{_frames(now.frames)} of {_frames(trial.frames)}",
             f"{self._rate():,.0f}",
             _number(now.return_mean, ".2f"),
             _number(now.intrinsic_reward_mean, ".4f"),
@@ -160,6 +160,10 @@ class _Row:
         return (
             f"{hours}:{minutes:02}:{seconds % 60:02}" if hours else f"{minutes}:{seconds % 60:02}"
         )
+
+
+def _frames(frames: int) -> str:
+    return f"{frames / 1e6:.2f}M" if frames >= 1e5 else f"{frames:,}"
 
 
 def _number(value: float, form: str) -> str:

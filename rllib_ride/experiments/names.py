@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 from rllib_ride.experiments import paper
 from rllib_ride.experiments.errors import ConfigError, unknown
 from rllib_ride.experiments.schema import ExperimentSpec
@@ -48,9 +50,18 @@ def check_names(spec: ExperimentSpec) -> None:
 def check_env(env_id: str) -> None:
     """Refuses an environment that Gymnasium does not know.
 
+    Args:
+        env_id: An id, or `module:id` where importing the module registers it.
+
     Raises:
         ConfigError: with the nearest id.
     """
-    if env_id not in envs():
+    module, _, name = env_id.rpartition(":")
+    try:
+        if module:
+            importlib.import_module(module)
+    except ImportError as error:
+        raise ConfigError(f"environment {env_id!r}: {error}") from None
+    if name not in envs():
         listing = f"The paper's: {', '.join(paper.ENVS)}; all: rllib-ride list envs"
-        raise ConfigError(unknown("environment", env_id, envs(), listing))
+        raise ConfigError(unknown("environment", name, envs(), listing))

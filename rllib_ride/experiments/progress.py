@@ -17,7 +17,7 @@ from ray.rllib.utils.metrics import (
 )
 from ray.tune.result import TIME_TOTAL_S
 
-from rllib_ride.rllib.env_runner import EPISODE_RETURN_SQUARED_MEAN
+from rllib_ride.rllib.ray_internals import EPISODE_RETURN_SQUARED_MEAN
 from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID
 
 

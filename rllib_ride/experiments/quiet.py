@@ -17,3 +17,6 @@ def quiet_ray() -> None:
 
     for name in ("ray", "ray.rllib", "ray.tune"):
         logging.getLogger(name).setLevel(logging.ERROR)
+    # The runner tells a failed trial in one line; its traceback is in the trial's error.txt.
+    controller = logging.getLogger("ray.tune.execution.tune_controller")
+    controller.addFilter(lambda entry: not entry.getMessage().startswith("Trial task failed"))

@@ -118,18 +118,14 @@ def run(
     """
     check_folder(trials, storage, resume=resume)
     folder = experiment_folder(trials, storage)
+    tuner = _stored_tuner(folder) if resume else None
+    if tuner is not None:
+        before = _outcomes(tuner.get_results(), trials, folder)
+        if all(outcome.state == "done" for outcome in before):
+            return before
     _start_ray(address)
     try:
-        if resume and any(folder.glob("experiment_state-*.json")):
-            tuner = tune.Tuner.restore(str(folder), TrialTrainable, resume_errored=True)
-            before = _outcomes(tuner.get_results(), trials, folder)
-            if all(outcome.state == "done" for outcome in before):
-                return before
-        else:
-            folder.mkdir(parents=True, exist_ok=True)
-            text = json.dumps([trial.to_dict() for trial in trials], indent=1)
-            (folder / TRIALS_FILE).write_text(text, encoding="utf-8")
-            tuner = _new_tuner(trials, folder, callbacks)
+        tuner = tuner or _new_tuner(trials, folder, callbacks)
         return _outcomes(tuner.fit(), trials, folder)
     finally:
         ray.shutdown()
@@ -143,9 +139,19 @@ def _start_ray(address: str | None) -> None:
         ray.init(include_dashboard=False, **quiet)
 
 
+def _stored_tuner(folder: Path) -> tune.Tuner | None:
+    """The run in `folder` as Tune keeps it; None if it ended before Tune had kept anything."""
+    if not any(folder.glob("experiment_state-*.json")):
+        return None
+    return tune.Tuner.restore(str(folder), TrialTrainable, resume_errored=True)
+
+
 def _new_tuner(
     trials: Sequence[Trial], folder: Path, callbacks: Sequence[tune.Callback]
 ) -> tune.Tuner:
+    folder.mkdir(parents=True, exist_ok=True)
+    text = json.dumps([trial.to_dict() for trial in trials], indent=1)
+    (folder / TRIALS_FILE).write_text(text, encoding="utf-8")
     return tune.Tuner(
         TrialTrainable,
         param_space={"trial": tune.grid_search([trial.to_dict() for trial in trials])},

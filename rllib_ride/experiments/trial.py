@@ -97,6 +97,11 @@ def expand(
     return trials
 
 
+def short_env(env_id: str) -> str:
+    """An environment's id without what most have in common; a version above 0 stays."""
+    return re.sub(r"^.*:|MiniGrid-|-v0$", "", env_id)
+
+
 def _narrow(key: str, there: Sequence[Any], wanted: Sequence[Any]) -> Sequence[Any]:
     for value in wanted:
         if value not in there:
@@ -128,7 +133,6 @@ def _merged(
 
 
 def _name(method: str, env: EnvChoice, seed: int, point: Mapping[str, Any]) -> str:
-    short_env = re.sub(r"^MiniGrid-|-v0$", "", env.id)
     settings = [f"{key.split('.')[-1]}={value}" for key, value in {**env.options, **point}.items()]
-    name = "_".join([method, short_env, *settings, f"seed{seed}"])
+    name = "_".join([method, short_env(env.id), *settings, f"seed{seed}"])
     return re.sub(r"[^\w.=+-]+", "-", name)

@@ -1,0 +1,31 @@
+"""Runs `rllib-ride` as a user does, in a process and a process group of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+TESTS = Path(__file__).parents[1]
+
+
+def start(*args: str, folder: Path) -> subprocess.Popen[str]:
+    """Starts the command in `folder`; modules below tests/ can be imported by its processes."""
+    paths = [str(TESTS), os.environ.get("PYTHONPATH", "")]
+    return subprocess.Popen(
+        [sys.executable, "-m", "rllib_ride.cli", *args],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def command(*args: str, folder: Path) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of the command, run to its end."""
+    process = start(*args, folder=folder)
+    out, err = process.communicate(timeout=180)
+    return process.returncode, out, err

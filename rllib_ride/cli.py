@@ -166,7 +166,8 @@ def _run(args: argparse.Namespace) -> int:
         print(json.dumps({"folder": str(folder), "trials": rows, "files": paths}, indent=2))
     else:
         _print_table([{key: row[key] for key in _OUTCOME_COLUMNS} for row in rows])
-        print(*files, sep="\n")
+        for path in files:
+            print(path)
     return _say_how_it_ended(args, ended, folder)
 
 
@@ -225,7 +226,8 @@ def _say_how_it_ended(args: argparse.Namespace, ended: Sequence[TrialOutcome], f
 
 
 def _evaluate(args: argparse.Namespace) -> int:
-    from rllib_ride.analysis.evaluate import evaluate, load_policy
+    from rllib_ride.analysis.evaluate import evaluate
+    from rllib_ride.analysis.policy import load_policy
     from rllib_ride.experiments.names import check_env
     from rllib_ride.experiments.quiet import quiet_ray
 

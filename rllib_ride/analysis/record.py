@@ -13,9 +13,11 @@ from minigrid.minigrid_env import MiniGridEnv
 from ray.rllib.core.rl_module.torch import TorchRLModule
 
 from rllib_ride.analysis.episode_record import EpisodeRecord, Facts, Step, kind_of
-from rllib_ride.analysis.evaluate import Policy, _act, _initial_state, _make_env, load_policy
+from rllib_ride.analysis.policy import Policy, load_policy
 from rllib_ride.intrinsic import EpisodicCounter, Transitions, hash_observations
+from rllib_ride.rllib.acting import LockStepActor
 from rllib_ride.rllib.module import IntrinsicModule
+from rllib_ride.rllib.ray_internals import module_folder
 from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID
 
 
@@ -31,7 +33,7 @@ def record_episode(checkpoint: Path, seed: int) -> EpisodeRecord:
     """
     policy = load_policy(checkpoint)
     intrinsic = _load_intrinsic(checkpoint)
-    env = _make_env(policy, num_envs=1)
+    env = policy.make_env(num_envs=1)
     try:
         level = getattr(env.unwrapped, "envs", [None])[0]
         if not isinstance(level, MiniGridEnv):
@@ -58,9 +60,9 @@ def _play(
     picture = level.get_frame(highlight=False, tile_size=16)
     observations, facts = [obs[0].copy()], [_facts(level)]
     actions, rewards, counts = [], [], []
-    state, ended = _initial_state(policy.module, 1), False
+    actor, ended = LockStepActor(policy.module, num_envs=1), False
     while not ended:
-        action, state = _act(policy.module, obs, state, greedy=False)
+        action, _ = actor.act(obs, explore=True)
         obs, reward, terminated, truncated, infos = env.step(action)
         ended = bool(terminated[0] or truncated[0])
         observations.append(obs[0].copy())
@@ -111,7 +113,7 @@ def _facts(level: MiniGridEnv) -> Facts:
 
 
 def _load_intrinsic(checkpoint: Path) -> IntrinsicModule:
-    path = checkpoint / "learner_group" / "learner" / "rl_module" / INTRINSIC_MODULE_ID
+    path = module_folder(checkpoint, INTRINSIC_MODULE_ID)
     if not path.is_dir():
         raise ValueError(f"{checkpoint}: trained without a bonus, there are no intrinsic networks")
     module = TorchRLModule.from_checkpoint(str(path.resolve()))

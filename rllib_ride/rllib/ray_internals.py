@@ -146,7 +146,7 @@ def checkpoint_frames(checkpoint: Path) -> int:
     """Transitions that a checkpoint's Algorithm had sampled."""
     metrics = MetricsLogger(root=True)
     metrics.set_state(_unpickle(checkpoint / "algorithm_state.pkl")["metrics_logger"])
-    return int(metrics.peek((ENV_RUNNER_RESULTS, NUM_ENV_STEPS_SAMPLED_LIFETIME)))
+    return int(metrics.peek((ENV_RUNNER_RESULTS, NUM_ENV_STEPS_SAMPLED_LIFETIME), default=0))
 
 
 def _unpickle(path: Path) -> Any:

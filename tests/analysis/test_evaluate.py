@@ -7,7 +7,8 @@ import pytest
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 
 from helpers import envs
-from rllib_ride.analysis.evaluate import Policy, _shares, evaluate, load_policy
+from rllib_ride.analysis.evaluate import _shares, evaluate
+from rllib_ride.analysis.policy import Policy, load_policy
 from rllib_ride.rllib.policy import RecurrentPolicy
 
 

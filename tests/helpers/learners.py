@@ -19,6 +19,8 @@ from rllib_ride.rllib.learner import IntrinsicIMPALALearner
 from rllib_ride.rllib.module import IntrinsicModule
 from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID, IntrinsicSettings
 
+NO_BONUS = IntrinsicSettings(method="none", sum_over_time=True)
+
 
 class TablePolicy(TorchRLModule, ValueFunctionAPI):
     """Gives the same logits [B, T + 1, A] and values [B, T + 1] whatever it sees."""
@@ -39,7 +41,7 @@ def table_learner(
     values: np.ndarray,
     *,
     observation_space: gym.Space | None = None,
-    settings: IntrinsicSettings = IntrinsicSettings(method="none", sum_over_time=True),
+    settings: IntrinsicSettings = NO_BONUS,
     **training: Any,
 ) -> IntrinsicIMPALALearner:
     """A built learner whose policy is a `TablePolicy`.

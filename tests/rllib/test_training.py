@@ -118,8 +118,9 @@ def test_the_rl_loss_never_reaches_the_embedding(build: Any) -> None:
 
 def test_the_env_runners_are_sent_the_policy_alone(build: Any) -> None:
     learner = learner_of(build(config()))
+    module_ids = [DEFAULT_MODULE_ID, INTRINSIC_MODULE_ID]
     sent = learner.get_state(
-        components=[f"{COMPONENT_RL_MODULE}/{mid}" for mid in learner.module.keys()],
+        components=[f"{COMPONENT_RL_MODULE}/{module_id}" for module_id in module_ids],
         inference_only=True,
     )[COMPONENT_RL_MODULE]
     assert sent[INTRINSIC_MODULE_ID] == {}

@@ -1,0 +1,81 @@
+"""The policy in a checkpoint, ready to play."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+from ray.rllib.core.rl_module.torch import TorchRLModule
+
+import rllib_ride  # noqa: F401 (registers the environments)
+from rllib_ride.rllib.ray_internals import checkpoint_config, checkpoint_frames, module_folder
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A trained policy and where it plays.
+
+    Attributes:
+        module: The policy's RLModule alone, in inference mode.
+        env: Environment id.
+        env_options: Keyword arguments of the environment.
+        frames_trained: Transitions it was trained on.
+    """
+
+    module: TorchRLModule
+    env: str
+    env_options: dict[str, Any]
+    frames_trained: int
+
+    def make_env(self, num_envs: int) -> gym.vector.VectorEnv:
+        """So many environments to play in."""
+        return gym.make_vec(self.env, num_envs=num_envs, **self.env_options)
+
+
+def load_policy(checkpoint: Path, env: str | None = None) -> Policy:
+    """The policy in a checkpoint of RLlib's algorithm; neither Learner nor EnvRunner is built.
+
+    Args:
+        checkpoint: A folder that `Algorithm.save_to_path` or a trial wrote, `checkpoint_000003`.
+        env: Environment to play in; None: the one it was trained in, with its options.
+
+    Raises:
+        ValueError: No such checkpoint, or an environment unknown or of other spaces.
+    """
+    module_path = module_folder(checkpoint)
+    if not module_path.is_dir():
+        there = sorted(path.name for path in checkpoint.glob("checkpoint_*"))
+        hint = f"; did you mean {checkpoint / there[-1]}?" if there else ""
+        raise ValueError(f"{checkpoint}: no checkpoint of a trial or RLlib algorithm{hint}")
+    try:
+        module = TorchRLModule.from_checkpoint(str(module_path.resolve()))
+        config = checkpoint_config(checkpoint)
+        trained_in, options = config["env"], dict(config["env_config"])
+        frames_trained = checkpoint_frames(checkpoint)
+    except (OSError, EOFError, KeyError, pickle.UnpicklingError) as error:
+        raise ValueError(f"{checkpoint}: not a whole checkpoint: {error}") from error
+    module.eval()
+    policy = Policy(
+        module=module,
+        env=env or trained_in,
+        env_options=options if env in (None, trained_in) else {},
+        frames_trained=frames_trained,
+    )
+    _check_spaces(policy)
+    return policy
+
+
+def _check_spaces(policy: Policy) -> None:
+    env = policy.make_env(num_envs=1)
+    spaces = {"observation": env.single_observation_space, "action": env.single_action_space}
+    env.close()
+    for kind, space in spaces.items():
+        wanted = getattr(policy.module, f"{kind}_space")
+        if space != wanted:
+            raise ValueError(
+                f"environment {policy.env} has the {kind} space {space}; the policy was trained "
+                f"with {wanted}"
+            )

@@ -165,6 +165,16 @@ def test_a_run_is_not_resumed_with_other_settings(folder, capsys, options, diffe
     assert difference in capsys.readouterr().err
 
 
+def test_wandb_where_it_is_not_installed(folder, capsys, monkeypatch):
+    monkeypatch.setattr("ray.air.integrations.wandb.wandb", None)
+    monkeypatch.setenv("WANDB_MODE", "disabled")  # so that the test leaves it as it was
+
+    assert main(["run", "x.yaml", "--wandb", "offline"]) == 2
+
+    assert "pip install 'rllib-ride[wandb]'" in capsys.readouterr().err
+    assert [path.name for path in folder.iterdir()] == ["x.yaml"]
+
+
 @pytest.mark.parametrize("argv", [["check", "x.yaml"], ["run", "x.yaml", "--dry-run"]])
 def test_check_and_dry_run_print_the_expansion_and_write_nothing(folder, capsys, argv):
     code = main([*argv, "--method", "none", "--seed", "3", "--seed", "1", "--json"])

@@ -115,6 +115,9 @@ def run(
         resume: Go on with the run that is there.
         address: Of a Ray cluster; None starts Ray here.
         callbacks: Tune callbacks beside those that write the curves and show the progress.
+
+    Raises:
+        ConfigError: See `check_folder`; or there is no cluster at `address`.
     """
     check_folder(trials, storage, resume=resume)
     folder = experiment_folder(trials, storage)
@@ -134,7 +137,10 @@ def run(
 def _start_ray(address: str | None) -> None:
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     if address is not None or os.environ.get("RAY_ADDRESS"):
-        ray.init(address=address, **quiet)
+        try:
+            ray.init(address=address, **quiet)
+        except ConnectionError as error:
+            raise ConfigError(f"--address {address}: no Ray cluster there: {error}") from error
     else:
         ray.init(include_dashboard=False, **quiet)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 
 from ray.tune import Callback
@@ -22,11 +21,12 @@ def wandb_callbacks(mode: str, project: str) -> list[Callback]:
     """
     if mode == "off":
         return []
-    if importlib.util.find_spec("wandb") is None:
-        raise ConfigError(
-            f"--wandb {mode} needs the package wandb: pip install 'rllib-ride[wandb]'"
-        )
-    os.environ["WANDB_MODE"] = mode
     from ray.air.integrations.wandb import WandbLoggerCallback
 
-    return [WandbLoggerCallback(project=project)]
+    os.environ["WANDB_MODE"] = mode
+    try:
+        return [WandbLoggerCallback(project=project)]
+    except RuntimeError:  # Ray could not import it
+        raise ConfigError(
+            f"--wandb {mode} needs the package wandb: pip install 'rllib-ride[wandb]'"
+        ) from None

@@ -29,6 +29,11 @@ class IntrinsicLearner(TorchLearner):
 
     def build(self) -> None:
         """Builds as usual, then marks the intrinsic module as the copy that is trained."""
+        if self.config.num_learners > 1:
+            raise ValueError(
+                f"num_learners={self.config.num_learners} is not supported with an intrinsic "
+                "reward: the intrinsic networks of several Learners would drift apart; use 0 or 1"
+            )
         self._settings = IntrinsicSettings.of(self.config)
         self._weights_lock = threading.RLock()
         super().build()

@@ -35,11 +35,12 @@ class LockStepEnvRunner(SingleAgentEnvRunner, abc.ABC):
 
     def __init__(self, *, config: AlgorithmConfig, **kwargs: Any) -> None:
         _refuse_what_is_skipped(config)
+        self._num_starts = 0
         super().__init__(config=config, **kwargs)
 
     @abc.abstractmethod
     def start_episodes(self, seeds: list[int] | None) -> None:
-        """Resets all environments; the first time with a seed for each, if the run has one."""
+        """Resets all environments, with a seed for each if the run has one."""
 
     @abc.abstractmethod
     def sample_fragment(self, num_steps: int, explore: bool) -> list[SingleAgentEpisode]:
@@ -83,20 +84,22 @@ class LockStepEnvRunner(SingleAgentEnvRunner, abc.ABC):
         if num_timesteps is None or random_actions:
             # Whole episodes, as evaluation wants them: RLlib's own way, one step at a time.
             self._needs_initial_reset = True
-            return super()._sample(
+            episodes = super()._sample(
                 num_timesteps=num_timesteps,
                 num_episodes=num_episodes,
                 explore=explore,
                 random_actions=random_actions,
                 force_reset=force_reset,
             )
+            self._needs_initial_reset = True  # the two ways do not share episodes
+            return episodes
         if force_reset or self._needs_initial_reset:
-            self.start_episodes(self._seeds() if self._needs_initial_reset else None)
+            self.start_episodes(self._seeds())
             self._needs_initial_reset = False
         return self.sample_fragment(math.ceil(num_timesteps / self.num_envs), explore)
 
     def _seeds(self) -> list[int] | None:
-        """A seed for each environment of each runner.
+        """A seed for each environment of each runner, new ones at each start.
 
         RLlib's seeds of two runners differ by 1, and so do those of two environments in a runner:
         runner 1's second environment would be runner 2's first.
@@ -104,7 +107,9 @@ class LockStepEnvRunner(SingleAgentEnvRunner, abc.ABC):
         if self.config.seed is None:
             return None
         runner = [self.config.seed, self.worker_index or 0, int(self.config.in_evaluation)]
-        return [int(s) for s in np.random.SeedSequence(runner).generate_state(self.num_envs)]
+        sequence = np.random.SeedSequence([*runner, self._num_starts])
+        self._num_starts += 1
+        return [int(seed) for seed in sequence.generate_state(self.num_envs)]
 
 
 def _refuse_what_is_skipped(config: AlgorithmConfig) -> None:

@@ -169,6 +169,25 @@ def test_remote_runners_count_alike(num_env_runners: int, ray_session: Any) -> N
             ]
 
 
+def test_whole_episodes_and_fragments_do_not_mix() -> None:
+    """Evaluation asks for episodes; RLlib's own loop gives them, and fragments start anew."""
+    made = config(fragment=4, env="MiniGrid-MultiRoom-N2-S4-v0")
+    runner = BatchedEnvRunner(config=made, worker_index=0)
+    before = runner.sample()
+    episodes = runner.sample(num_episodes=3)
+    assert len(episodes) == 3 and all(e.is_done and e.t_started == 0 for e in episodes)
+    random = runner.sample(num_timesteps=8, random_actions=True)
+    assert sum(map(len, random)) == 8
+    after = runner.sample()
+    assert {e.id_ for e in before}.isdisjoint({e.id_ for e in after})
+    assert [e.t_started for e in after] == [0] * NUM_ENVS
+    # A second start with the first one's seeds would play its levels again.
+    first, second = (
+        {e.get_observations(0).tobytes() for e in pieces} for pieces in (before, after)
+    )
+    assert first != second
+
+
 class EndCallback(RLlibCallback):
     def on_episode_end(self, **kwargs: Any) -> None:
         pass

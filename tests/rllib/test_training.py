@@ -6,6 +6,7 @@ import copy
 from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import pytest
 import torch
@@ -19,6 +20,10 @@ from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID, INTRINSIC_REWARDS
 
 ENV = "MiniGrid-MultiRoom-N2-S4-v0"
 FRAMES = 20_000
+SPACES = dict.fromkeys(
+    (DEFAULT_MODULE_ID, INTRINSIC_MODULE_ID),
+    (gym.spaces.Box(0, 255, (7, 7, 3), np.uint8), gym.spaces.Discrete(7)),
+)
 
 
 def config(method: str = "ride", **env_runners: Any) -> IMPALAConfig:
@@ -230,3 +235,8 @@ def test_remote_learner_and_aggregators_use_current_weights(build: Any, aggregat
     # `impact` is logged by the loss, the bonus by whoever computed it; counts only lower it.
     for impact, bonus in impacts:
         assert 0.2 * impact < bonus <= 1.1 * impact
+
+
+def test_refuses_several_learners(ray_session: None) -> None:
+    with pytest.raises(ValueError, match="num_learners=2 is not supported.*use 0 or 1"):
+        config().learners(num_learners=2).build_learner(spaces=SPACES)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import torch
 from torch import Tensor
@@ -48,6 +48,10 @@ class Transitions:
                 )
         if self.mask.dtype != torch.bool:
             raise ValueError(f"Transitions.mask is {self.mask.dtype}, want torch.bool")
+
+    def to(self, device: torch.device) -> Transitions:
+        """The same transitions on a device."""
+        return Transitions(*(getattr(self, field.name).to(device) for field in fields(self)))
 
     def pack(self, x: Tensor) -> Tensor:
         """The n real transitions of x alone: [T, B, ...] -> [n, ...]."""

@@ -37,6 +37,7 @@ class LockStepActor:
                 for key, value in self._initial_state.items()
             }
 
+    @torch.no_grad()
     def act(
         self, obs: np.ndarray, *, explore: bool, timestep: int = 0
     ) -> tuple[np.ndarray, np.ndarray]:

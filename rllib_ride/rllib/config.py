@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import importlib
+import inspect
+from collections.abc import Mapping
 from typing import Any
 
 import gymnasium as gym
@@ -14,6 +17,7 @@ from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 
+from rllib_ride.intrinsic.method import IntrinsicMethod
 from rllib_ride.intrinsic.registry import get_method
 from rllib_ride.intrinsic.spaces import image_shape, num_actions
 from rllib_ride.rllib.connectors import LearnerPipeline
@@ -21,6 +25,12 @@ from rllib_ride.rllib.env_runner import BatchedEnvRunner
 from rllib_ride.rllib.learner import IntrinsicIMPALALearner
 from rllib_ride.rllib.module import IntrinsicModule
 from rllib_ride.rllib.policy import RecurrentPolicy
+from rllib_ride.rllib.ray_internals import (
+    is_tune_env,
+    plugs_in_use,
+    policy_spec,
+    refuse_what_is_skipped,
+)
 from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID, IntrinsicSettings
 
 
@@ -50,13 +60,14 @@ def add_intrinsic_reward(
         raise ValueError(
             f"{type(config).__name__} is not supported; an intrinsic reward needs IMPALAConfig"
         )
-    if config.is_multi_agent:
-        raise ValueError("multi-agent configs are not supported; one agent is")
+    _check_config(config)
     method_class = get_method(method)
     spec = _gym_spec(config)
     settings.setdefault("counts", "full" if _reports_state_keys(spec) else "view")
     chosen = _settings(method=method, coef=coef, **settings)
     _check_spaces(config, spec)
+    if method_class is not None:
+        _check_method_config(method, method_class, chosen.method_config)
 
     chosen.store_in(config)
     config.env_runners(env_runner_cls=BatchedEnvRunner)
@@ -70,21 +81,46 @@ def add_intrinsic_reward(
         learner_class=IntrinsicIMPALALearner,
     )
 
-    modules = {DEFAULT_MODULE_ID: config.rl_module_spec}
-    if not _user_chose_module(config):
-        modules[DEFAULT_MODULE_ID] = RLModuleSpec(module_class=RecurrentPolicy)
+    policy = policy_spec(config) or RLModuleSpec(module_class=RecurrentPolicy)
+    modules = {DEFAULT_MODULE_ID: policy}
     if method_class is not None:
         modules[INTRINSIC_MODULE_ID] = RLModuleSpec(
             module_class=IntrinsicModule,
             learner_only=True,
             model_config={
                 "method": method,
+                "method_class": method_class,
                 "method_config": dict(chosen.method_config),
                 "counts": chosen.counts,  # so that a checkpoint can tell
             },
         )
     config.rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs=modules))
     return config
+
+
+def _check_config(config: AlgorithmConfig) -> None:
+    """Refuses what the config holds and an intrinsic reward cannot work with."""
+    if config.env is None:
+        raise ValueError("the config has no environment yet; call config.environment(...) first")
+    if config.is_multi_agent:
+        raise ValueError("multi-agent configs are not supported; one agent is")
+    if config.num_learners > 1:
+        raise ValueError(f"num_learners={config.num_learners} is not supported; 0 and 1 are")
+    if not IntrinsicSettings.are_in(config) and plugs_in_use(config):
+        raise ValueError(
+            f"the config has its own {', '.join(plugs_in_use(config))}, which an intrinsic reward "
+            "would replace"
+        )
+    refuse_what_is_skipped(config)
+
+
+def _check_method_config(
+    method: str, method_class: type[IntrinsicMethod], method_config: Mapping[str, Any]
+) -> None:
+    try:
+        inspect.signature(method_class).bind(None, None, **method_config)
+    except TypeError as error:
+        raise ValueError(f"method_config of {method!r}: {error}") from None
 
 
 def _settings(**kwargs: Any) -> IntrinsicSettings:
@@ -99,23 +135,23 @@ def _settings(**kwargs: Any) -> IntrinsicSettings:
 
 def _gym_spec(config: AlgorithmConfig) -> gym.envs.registration.EnvSpec | None:
     """The environment's entry in Gymnasium's registry; None for a class or a Tune name."""
-    if not isinstance(config.env, str):
+    if not isinstance(config.env, str) or is_tune_env(config.env):
         return None
     module, _, env_id = config.env.rpartition(":")
     if module:  # Gymnasium's own notation for an id that this module registers.
         importlib.import_module(module)
-    return gym.registry.get(env_id)
+    if env_id not in gym.registry:
+        nearest = difflib.get_close_matches(env_id, gym.registry, n=1)
+        hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
+        raise ValueError(
+            f"environment {env_id!r} is registered with neither Gymnasium nor Tune{hint}"
+        )
+    return gym.registry[env_id]
 
 
 def _reports_state_keys(spec: gym.envs.registration.EnvSpec | None) -> bool:
     """Whether the environment's infos have a `state_key` of the whole grid."""
     return spec is not None and spec.id.startswith(("MiniGrid-", "BabyAI-"))
-
-
-def _user_chose_module(config: AlgorithmConfig) -> bool:
-    """Whether the config names an RLModule of the user's own."""
-    default = config.get_default_rl_module_spec()
-    return config.rl_module_spec.module_class not in (None, default.module_class)
 
 
 def _check_spaces(config: AlgorithmConfig, spec: gym.envs.registration.EnvSpec | None) -> None:

@@ -54,6 +54,10 @@ class PadEpisodes(ConnectorV2):
         columns = pad_episodes(
             episodes, initial_state, time_limit_is_terminal=self._time_limit_is_terminal
         )
+        if shared_data is not None:
+            for module_id in (DEFAULT_MODULE_ID, INTRINSIC_MODULE_ID):
+                # RLlib's word for it: rows of such a batch are shuffled and split whole.
+                shared_data[f"_zero_padded_for_mid={module_id}"] = True
         return {DEFAULT_MODULE_ID: columns}
 
 

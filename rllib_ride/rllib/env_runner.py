@@ -119,7 +119,7 @@ class BatchedEnvRunner(LockStepEnvRunner):
 
     def _log_ended_episodes(self, rewards: np.ndarray, done: np.ndarray) -> None:
         """Logs return and length of episodes that end now, whichever fragments they began in."""
-        self._return += rewards
+        self._return += rewards * ~self._resetting
         self._length += ~self._resetting
         if not done.any():
             return

@@ -7,11 +7,11 @@ from typing import Any
 
 import torch
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
-from ray.rllib.algorithms.impala.torch.impala_torch_learner import IMPALATorchLearner
 from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.learner.torch.torch_learner import TorchLearner
 
 from rllib_ride.rllib.connectors import add_intrinsic_rewards
+from rllib_ride.rllib.ray_internals import FailingLoudly
 from rllib_ride.rllib.settings import (
     INTRINSIC_MODULE_ID,
     INTRINSIC_REWARDS,
@@ -102,5 +102,5 @@ class IntrinsicLearner(TorchLearner):
             super().apply_gradients(gradients_dict)
 
 
-class IntrinsicIMPALALearner(IntrinsicLearner, IMPALATorchLearner):
+class IntrinsicIMPALALearner(IntrinsicLearner, FailingLoudly):
     """IMPALA with an intrinsic reward."""

@@ -12,7 +12,6 @@ from ray.rllib.core.rl_module.apis import SelfSupervisedLossAPI
 from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
 
 from rllib_ride.intrinsic.method import IntrinsicMethod
-from rllib_ride.intrinsic.registry import get_method
 from rllib_ride.intrinsic.transitions import Transitions
 from rllib_ride.rllib.settings import EPISODIC_COUNTS, INTRINSIC_REWARDS
 
@@ -20,8 +19,8 @@ from rllib_ride.rllib.settings import EPISODIC_COUNTS, INTRINSIC_REWARDS
 class IntrinsicModule(TorchRLModule, SelfSupervisedLossAPI):
     """Wraps an `IntrinsicMethod`; lives on the Learner only (`learner_only=True`).
 
-    `model_config` holds `method`, the registered name, `method_config`, its arguments, and
-    `counts`, what N_ep is a count of.
+    `model_config` holds `method`, the registered name, `method_class`, the class (other processes
+    need not have registered it), `method_config`, its arguments, and `counts`, what N_ep counts.
 
     Attributes:
         method: The networks, the bonus and the loss.
@@ -33,9 +32,7 @@ class IntrinsicModule(TorchRLModule, SelfSupervisedLossAPI):
 
     def setup(self) -> None:
         """Builds the method for the spaces of this module."""
-        method_class = get_method(self.model_config["method"])
-        assert method_class is not None
-        self.method = method_class(
+        self.method = self.model_config["method_class"](
             self.observation_space, self.action_space, **self.model_config["method_config"]
         )
         self.weights_lock: threading.RLock | None = None
@@ -59,9 +56,14 @@ class IntrinsicModule(TorchRLModule, SelfSupervisedLossAPI):
             `[B, T + 1]`; zero for padding and for the last entry of a row, where nothing is done.
         """
         assert self.weights_lock is not None
+        transitions = _transitions(columns)
+        for parameter in self.parameters():
+            # IMPALA moves a batch to the GPU after the connectors that ask for the bonus.
+            transitions = transitions.to(parameter.device)
+            break
         with self.weights_lock, torch.no_grad():
-            bonus = self.method.bonus(_transitions(columns))  # [T, B]
-        return torch.nn.functional.pad(bonus.T, (0, 1))
+            bonus = self.method.bonus(transitions)  # [T, B]
+        return torch.nn.functional.pad(bonus.T, (0, 1)).to(columns[Columns.OBS].device)
 
     def compute_self_supervised_loss(
         self,

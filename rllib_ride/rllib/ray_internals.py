@@ -14,12 +14,17 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
+from ray.rllib.algorithms.impala.torch.impala_torch_learner import IMPALATorchLearner
 from ray.rllib.callbacks.callbacks import RLlibCallback
 from ray.rllib.core import DEFAULT_MODULE_ID
+from ray.rllib.core.learner.learner import Learner
+from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
+from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
 from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 from ray.rllib.utils.metrics import ENV_RUNNER_RESULTS, NUM_ENV_STEPS_SAMPLED_LIFETIME
 from ray.rllib.utils.metrics.metrics_logger import MetricsLogger
+from ray.tune.registry import ENV_CREATOR, _global_registry
 
 EPISODE_RETURN_SQUARED_MEAN = "episode_return_squared_mean"
 """Metric beside RLlib's `episode_return_mean`: their standard deviation merges over runners."""
@@ -34,7 +39,7 @@ class LockStepEnvRunner(SingleAgentEnvRunner, abc.ABC):
     """
 
     def __init__(self, *, config: AlgorithmConfig, **kwargs: Any) -> None:
-        _refuse_what_is_skipped(config)
+        refuse_what_is_skipped(config)
         self._num_starts = 0
         super().__init__(config=config, **kwargs)
 
@@ -95,25 +100,64 @@ class LockStepEnvRunner(SingleAgentEnvRunner, abc.ABC):
             return episodes
         if force_reset or self._needs_initial_reset:
             self.start_episodes(self._seeds())
-            self._needs_initial_reset = False
-        return self.sample_fragment(math.ceil(num_timesteps / self.num_envs), explore)
+        self._needs_initial_reset = True  # until the fragment is whole: half of one is lost
+        episodes = self.sample_fragment(math.ceil(num_timesteps / self.num_envs), explore)
+        self._needs_initial_reset = False
+        return episodes
 
     def _seeds(self) -> list[int] | None:
         """A seed for each environment of each runner, new ones at each start.
 
         RLlib's seeds of two runners differ by 1, and so do those of two environments in a runner:
-        runner 1's second environment would be runner 2's first.
+        runner 1's second environment would be runner 2's first. The frames sampled so far are part
+        of a seed, or a run interrupted often would see the same first levels again and again.
         """
         if self.config.seed is None:
             return None
         runner = [self.config.seed, self.worker_index or 0, int(self.config.in_evaluation)]
-        sequence = np.random.SeedSequence([*runner, self._num_starts])
+        frames = int(self.num_env_steps_sampled_lifetime)
+        sequence = np.random.SeedSequence([*runner, frames, self._num_starts])
         self._num_starts += 1
         return [int(seed) for seed in sequence.generate_state(self.num_envs)]
 
 
-def _refuse_what_is_skipped(config: AlgorithmConfig) -> None:
-    """Names what a lock-step runner would pass over in silence."""
+class FailingLoudly(IMPALATorchLearner):
+    """IMPALA's Learner, but for an error in its learner thread: here it ends the update.
+
+    RLlib's thread dies of it, and the next update waits for the dead thread for ever.
+    """
+
+    def build(self) -> None:
+        """Builds as usual, with a guard around what the thread calls."""
+        self._failure: BaseException | None = None
+        super().build()
+        self._learner_thread._update_method = self._guarded_update
+
+    def update(self, *args: Any, **kwargs: Any) -> Any:
+        """As RLlib's.
+
+        Raises:
+            RuntimeError: If the learner thread has failed; its error is the cause.
+        """
+        results = super().update(*args, **kwargs)
+        if self._failure is not None:
+            raise RuntimeError(f"an update failed: {self._failure}") from self._failure
+        return results
+
+    @staticmethod
+    def _guarded_update(self: FailingLoudly, **kwargs: Any) -> None:
+        try:
+            Learner.update(self, **kwargs)
+        except Exception as error:
+            self._failure = error
+
+
+def refuse_what_is_skipped(config: AlgorithmConfig) -> None:
+    """Refuses what a lock-step runner would pass over in silence.
+
+    Raises:
+        ValueError: Names it.
+    """
     skipped = [
         name
         for name in _STEP_CALLBACKS
@@ -133,6 +177,39 @@ def _refuse_what_is_skipped(config: AlgorithmConfig) -> None:
             f"BatchedEnvRunner does not call {', '.join(skipped)}; it offers on_sample_end and "
             "on_environment_created"
         )
+    if config.batch_mode != "truncate_episodes":
+        raise ValueError(
+            f"batch_mode={config.batch_mode!r} is not supported with an intrinsic reward; "
+            "'truncate_episodes' is"
+        )
+    if config.restart_failed_sub_environments:
+        raise ValueError(
+            "restart_failed_sub_environments is not supported with an intrinsic reward; "
+            "restart_failed_env_runners is"
+        )
+
+
+def plugs_in_use(config: AlgorithmConfig) -> list[str]:
+    """Names of the settings in which a config already has a class or connector of its own."""
+    names = {
+        "env_runner_cls": config.env_runner_cls,
+        "learner_class": config._learner_class,
+        "learner_connector": config._learner_connector,
+    }
+    return [name for name, value in names.items() if value is not None]
+
+
+def policy_spec(config: AlgorithmConfig) -> RLModuleSpec | None:
+    """The policy's RLModuleSpec, if the config names one; its model_config alone names none."""
+    spec = config._rl_module_spec
+    return (
+        spec.rl_module_specs.get(DEFAULT_MODULE_ID) if isinstance(spec, MultiRLModuleSpec) else spec
+    )
+
+
+def is_tune_env(name: str) -> bool:
+    """Whether `ray.tune.register_env` has this name."""
+    return _global_registry.contains(ENV_CREATOR, name)
 
 
 def module_folder(checkpoint: Path, module_id: str = DEFAULT_MODULE_ID) -> Path:

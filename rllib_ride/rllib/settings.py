@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,6 +20,9 @@ EPISODIC_COUNTS = "episodic_counts"
 """Batch column: N_ep of the state each transition led to, the visit just made included."""
 
 _KEY_IN_LEARNER_CONFIG = "intrinsic"
+
+PAPER_RMSPROP: Mapping[str, Any] = {"alpha": 0.99, "eps": 0.01, "momentum": 0.0}
+"""RMSProp as in the paper's table 2 (the released code's epsilon is 1e-5)."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,10 +59,18 @@ class IntrinsicSettings:
     def __post_init__(self) -> None:
         if self.counts not in ("full", "view"):
             raise ValueError(f"counts={self.counts!r} is unknown; use 'full' or 'view'")
-        if self.coef < 0:
-            raise ValueError(f"coef={self.coef} is negative; a bonus is weighted by 0 or more")
-        if self.lr <= 0:
-            raise ValueError(f"lr={self.lr} of the intrinsic networks must be above 0")
+        _check_number("coef", self.coef, least=0.0)
+        _check_number("lr", self.lr, above=0.0)
+        if self.reward_clip is not None:
+            _check_number("reward_clip", self.reward_clip, above=0.0)
+        for name in ("time_limit_is_terminal", "sum_over_time"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name}={getattr(self, name)!r} must be True or False")
+        for name in self.rmsprop or {}:
+            if name not in PAPER_RMSPROP:
+                raise ValueError(
+                    f"rmsprop: unknown key {name!r}, want some of {', '.join(PAPER_RMSPROP)}"
+                )
 
     @property
     def has_bonus(self) -> bool:
@@ -73,6 +85,11 @@ class IntrinsicSettings:
                 _KEY_IN_LEARNER_CONFIG: dataclasses.asdict(self),
             }
         )
+
+    @staticmethod
+    def are_in(config: AlgorithmConfig) -> bool:
+        """Whether `store_in` has put settings into a config."""
+        return _KEY_IN_LEARNER_CONFIG in config.learner_config_dict
 
     @classmethod
     def of(cls, config: AlgorithmConfig) -> IntrinsicSettings:
@@ -91,5 +108,11 @@ class IntrinsicSettings:
         return cls(**stored)
 
 
-PAPER_RMSPROP: Mapping[str, Any] = {"alpha": 0.99, "eps": 0.01, "momentum": 0.0}
-"""RMSProp as in the paper's table 2 (the released code's epsilon is 1e-5)."""
+def _check_number(
+    name: str, value: Any, *, least: float = -math.inf, above: float = -math.inf
+) -> None:
+    bound = f"at least {least:g}" if least > -math.inf else f"above {above:g}"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{name}={value!r} must be a number {bound}")
+    if not (math.isfinite(value) and value >= least and value > above):
+        raise ValueError(f"{name}={value!r} must be {bound}")

@@ -30,6 +30,8 @@ class Clockwork(VectorEnv):
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.lengths = 2 + 3 * np.arange(num_envs)
+        # One buffer for all steps, as Gymnasium's vector environments have with copy=False.
+        self.obs = np.zeros((num_envs, 7, 7, 3), np.uint8)
 
     def reset(self, *, seed: Any = None, options: Any = None) -> tuple[np.ndarray, dict[str, Any]]:
         self.steps = np.zeros(self.num_envs, int)
@@ -44,10 +46,9 @@ class Clockwork(VectorEnv):
         return obs, self.steps / 1000, done & ~odd, done & odd, infos
 
     def _observe(self) -> tuple[np.ndarray, dict[str, Any]]:
-        obs = np.zeros((self.num_envs, 7, 7, 3), np.uint8)
         state = self.steps % NUM_STATES
-        obs[:, 0, 0] = np.stack([state, np.arange(self.num_envs), self.steps], axis=1)
-        return obs, {"state_key": state.astype(np.uint64)}
+        self.obs[:, 0, 0] = np.stack([state, np.arange(self.num_envs), self.steps], axis=1)
+        return self.obs, {"state_key": state.astype(np.uint64)}
 
 
 gym.register("rllib_ride_test/Clockwork-v0", entry_point=None, vector_entry_point=Clockwork)

@@ -15,6 +15,7 @@ from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
 
+from rllib_ride.intrinsic import get_method
 from rllib_ride.rllib.learner import IntrinsicIMPALALearner
 from rllib_ride.rllib.module import IntrinsicModule
 from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID, IntrinsicSettings
@@ -59,7 +60,11 @@ def table_learner(
         specs[INTRINSIC_MODULE_ID] = RLModuleSpec(
             module_class=IntrinsicModule,
             learner_only=True,
-            model_config={"method": settings.method, "method_config": settings.method_config},
+            model_config={
+                "method": settings.method,
+                "method_class": get_method(settings.method),
+                "method_config": settings.method_config,
+            },
         )
     config = (
         IMPALAConfig()

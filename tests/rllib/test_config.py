@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from ray.rllib.algorithms.impala import IMPALAConfig
 from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.callbacks.callbacks import RLlibCallback
 from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 
@@ -55,15 +56,54 @@ def test_the_users_own_module_stays() -> None:
     assert spec.module_class is RecurrentPolicy
 
 
+class StepCallback(RLlibCallback):
+    def on_episode_step(self, **kwargs: Any) -> None:
+        pass
+
+
+def test_calling_it_again_changes_the_settings() -> None:
+    config = impala().rl_module(rl_module_spec=RLModuleSpec(module_class=OwnPolicy))
+    config = rllib_ride.add_intrinsic_reward(config, method="none")
+    config = rllib_ride.add_intrinsic_reward(config, coef=0.5)
+    assert IntrinsicSettings.of(config).coef == 0.5
+    specs = config.rl_module_spec.rl_module_specs
+    assert specs[DEFAULT_MODULE_ID].module_class is OwnPolicy
+    assert INTRINSIC_MODULE_ID in specs
+
+
 @pytest.mark.parametrize(
     ("config", "settings", "message"),
     [
         (PPOConfig().environment(N7S4), {}, "PPOConfig is not supported.*IMPALAConfig"),
         (impala(), {"method": "rid"}, "unknown method 'rid'.*did you mean 'ride'"),
         (impala(), {"coeff": 0.1}, "unknown setting 'coeff'.*coef"),
-        (impala(), {"coef": -1.0}, "coef=-1.0 is negative"),
+        (impala(), {"coef": -1.0}, "coef=-1.0 must be at least 0"),
         (impala(), {"counts": "grid"}, "counts='grid' is unknown; use 'full' or 'view'"),
-        (impala(), {"lr": 0.0}, "lr=0.0"),
+        (impala(), {"lr": 0.0}, "lr=0.0 must be above 0"),
+        (impala(), {"coef": float("nan")}, "coef=nan must be at least 0"),
+        (impala(), {"reward_clip": -1.0}, "reward_clip=-1.0 must be above 0"),
+        (impala(), {"time_limit_is_terminal": "no"}, "time_limit_is_terminal='no' must be True"),
+        (impala(), {"rmsprop": {"lr": 1.0}}, "rmsprop: unknown key 'lr', want some of alpha"),
+        (impala(), {"method_config": {"forward_loss": 1.0}}, "method_config of 'ride': .*forward"),
+        (IMPALAConfig(), {}, "no environment yet; call config.environment"),
+        (impala("MiniGrid-MultiRoom-N7-S4"), {}, "did you mean 'MiniGrid-MultiRoom-N7-S4-v0'"),
+        (impala().learners(num_learners=2), {}, "num_learners=2 is not supported"),
+        (
+            impala().env_runners(batch_mode="complete_episodes"),
+            {},
+            "batch_mode='complete_episodes' is not supported",
+        ),
+        (
+            impala().fault_tolerance(restart_failed_sub_environments=True),
+            {},
+            "restart_failed_sub_environments is not supported",
+        ),
+        (impala().callbacks(StepCallback), {}, "does not call on_episode_step"),
+        (
+            impala().learners(learner_connector=lambda *args: []),
+            {},
+            "has its own learner_connector, which an intrinsic reward would replace",
+        ),
         (impala("CartPole-v1"), {}, "CartPole-v1: observation space has shape"),
         (impala("Taxi-v3"), {}, "Taxi-v3: observation space"),
         (

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gymnasium.vector import AutoresetMode
 from ray.rllib.algorithms.impala import IMPALAConfig
 from ray.rllib.callbacks.callbacks import RLlibCallback
 from ray.rllib.core.columns import Columns
@@ -54,6 +55,7 @@ def whole_episodes(pieces: list[SingleAgentEpisode]) -> list[dict[str, np.ndarra
                 ),
                 "rewards": np.concatenate([p.get_rewards() for p in parts]),
                 "done": parts[-1].is_done,
+                "terminated": parts[-1].is_terminated,
             }
         )
     return episodes
@@ -73,6 +75,8 @@ def test_counts_and_rewards_at_any_fragment_length(fragment: int, counts: str) -
         # The reset step is none: an episode has exactly its length, from its first observation.
         assert episode["obs"][:, 0, 0, 2].tolist() == list(range(steps + 1))
         assert episode["done"] == (steps == 2 + 3 * n)
+        # Odd environments end by their time limit.
+        assert episode["terminated"] == (episode["done"] and n % 2 == 0)
         np.testing.assert_allclose(episode["rewards"], np.arange(1, steps + 1) / 1000)
         # The key "full" tells three states apart; the view also shows the time.
         states = np.arange(steps + 1) % envs.NUM_STATES if counts == "full" else range(steps + 1)
@@ -91,6 +95,7 @@ def test_frames_are_transitions() -> None:
     resets = sum(40 // (2 + 3 * n + 1) for n in range(NUM_ENVS))
     assert transitions == 40 * NUM_ENVS - resets
     assert metrics["num_env_steps_sampled_lifetime"].peek() == transitions
+    assert metrics["num_episodes"].peek() == sum(piece.is_done for piece in pieces) > 0
 
 
 def test_returns_are_of_whole_episodes() -> None:
@@ -196,6 +201,50 @@ class EndCallback(RLlibCallback):
 def test_refuses_callbacks_it_would_not_call() -> None:
     with pytest.raises(ValueError, match="does not call on_episode_end"):
         BatchedEnvRunner(config=config().callbacks(EndCallback), worker_index=0)
+
+
+def test_refuses_environments_that_reset_within_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = config()
+    monkeypatch.setitem(envs.Clockwork.metadata, "autoreset_mode", AutoresetMode.SAME_STEP)
+    with pytest.raises(ValueError, match="autoreset_mode"):
+        BatchedEnvRunner(config=made, worker_index=0)
+
+
+def test_without_exploration_the_likeliest_action_is_taken() -> None:
+    runner = BatchedEnvRunner(config=config(fragment=20), worker_index=0)
+    steps = 20 * NUM_ENVS
+    first, again = (
+        runner.sample(num_timesteps=steps, explore=False, force_reset=True) for _ in range(2)
+    )
+    for piece, other in zip(first, again, strict=True):
+        assert piece.t_started == other.t_started == 0
+        np.testing.assert_array_equal(piece.get_actions(), other.get_actions())
+
+
+def test_evaluation_plays_levels_of_its_own() -> None:
+    made = config(fragment=2, env="MiniGrid-MultiRoom-N2-S4-v0")
+    evaluation = made.copy(copy_frozen=False)
+    evaluation.in_evaluation = True
+    training_levels, evaluation_levels = (
+        {
+            piece.get_observations(0).tobytes()
+            for piece in BatchedEnvRunner(config=each, worker_index=1).sample()
+        }
+        for each in (made, evaluation)
+    )
+    assert training_levels != evaluation_levels
+
+
+def test_a_fragment_that_fails_is_not_continued(monkeypatch: pytest.MonkeyPatch) -> None:
+    runner = BatchedEnvRunner(config=config(fragment=3), worker_index=0)
+    runner.sample()
+    step = envs.Clockwork.step
+    monkeypatch.setattr(envs.Clockwork, "step", lambda *args: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        runner.sample()
+    monkeypatch.setattr(envs.Clockwork, "step", step)
+    pieces = runner.sample()
+    assert all(p.get_observations(0)[0, 0, 2] == p.t_started == 0 for p in pieces)
 
 
 def test_full_counts_need_a_state_key(monkeypatch: pytest.MonkeyPatch) -> None:

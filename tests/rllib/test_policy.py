@@ -71,15 +71,25 @@ def test_a_padded_batch_equals_its_rows_one_by_one(network: str) -> None:
             )
 
 
-def test_one_cell_equals_torchs_lstm() -> None:
-    module = policy()
-    lstm = torch.nn.LSTM(32, 256, batch_first=True)
-    lstm.load_state_dict({f"{k}_l0": v for k, v in module.lstm[0].state_dict().items()})
+@pytest.mark.parametrize(
+    ("network", "sizes", "layers"), [("paper", (32, 256), 1), ("released", (1024, 1024), 2)]
+)
+def test_the_cells_equal_torchs_lstm(network: str, sizes: tuple[int, int], layers: int) -> None:
+    module = policy(network)
+    lstm = torch.nn.LSTM(*sizes, num_layers=layers, batch_first=True)
+    lstm.load_state_dict(
+        {
+            f"{key}_l{layer}": value
+            for layer, cell in enumerate(module.lstm)
+            for key, value in cell.state_dict().items()
+        }
+    )
     obs = torch.randint(0, 11, (2, 6, *GRID.shape), dtype=torch.uint8)
     state = {key: torch.randn(2, *v.shape) for key, v in module.get_initial_state().items()}
     out = module.forward_train({Columns.OBS: obs, Columns.STATE_IN: state})
+    features = module.fully_connected(module.convolutions(obs.float()))
     expected, _ = lstm(
-        module.convolutions(obs.float()), tuple(state[key].transpose(0, 1) for key in ("h", "c"))
+        features, tuple(state[key].transpose(0, 1).contiguous() for key in ("h", "c"))
     )
     torch.testing.assert_close(out[Columns.EMBEDDINGS], expected)
 

@@ -13,10 +13,19 @@ import torch
 from ray.rllib.algorithms.impala import IMPALA, IMPALAConfig
 from ray.rllib.core import COMPONENT_RL_MODULE, DEFAULT_MODULE_ID
 from ray.rllib.core.columns import Columns
+from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 
-from rllib_ride.rllib.connectors import AddIntrinsicRewards, add_intrinsic_rewards
+from rllib_ride.rllib.connectors import (
+    AddIntrinsicRewards,
+    LearnerPipeline,
+    add_intrinsic_rewards,
+)
 from rllib_ride.rllib.presets import make_config
-from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID, INTRINSIC_REWARDS
+from rllib_ride.rllib.settings import (
+    INTRINSIC_MODULE_ID,
+    INTRINSIC_REWARDS,
+    IntrinsicSettings,
+)
 
 ENV = "MiniGrid-MultiRoom-N2-S4-v0"
 FRAMES = 20_000
@@ -112,7 +121,10 @@ def test_the_rl_loss_never_reaches_the_embedding(build: Any) -> None:
     }
     batches = {DEFAULT_MODULE_ID: dict(columns), INTRINSIC_MODULE_ID: dict(columns)}
     losses = learner.compute_losses(fwd_out=learner.module.forward_train(batches), batch=batches)
-    assert batches[DEFAULT_MODULE_ID][INTRINSIC_REWARDS].abs().sum() > 0
+    # The batch came without a bonus, as from an AggregatorActor: the Learner gave it one.
+    bonus = batches[DEFAULT_MODULE_ID][INTRINSIC_REWARDS]
+    assert bonus.abs().sum() > 0
+    torch.testing.assert_close(batches[DEFAULT_MODULE_ID][Columns.REWARDS], 0.1 * bonus)
     losses[DEFAULT_MODULE_ID].backward()
     assert all(p.grad is None for p in intrinsic.parameters())
     assert any(p.grad.abs().sum() > 0 for p in policy.parameters())
@@ -240,3 +252,74 @@ def test_remote_learner_and_aggregators_use_current_weights(build: Any, aggregat
 def test_refuses_several_learners(ray_session: None) -> None:
     with pytest.raises(ValueError, match="num_learners=2 is not supported.*use 0 or 1"):
         config().learners(num_learners=2).build_learner(spaces=SPACES)
+
+
+def test_an_error_in_the_learner_thread_ends_the_update(build: Any) -> None:
+    """RLlib's own thread would die of it and the next update wait for ever."""
+    algo = build(config())
+    algo.train()
+    learner_of(algo).compute_losses = lambda **kwargs: 1 / 0
+    with pytest.raises(RuntimeError, match="an update failed: division by zero"):
+        algo.train()
+
+
+def test_several_epochs_of_shuffled_minibatches(build: Any) -> None:
+    made = config()
+    made.training(num_epochs=2, minibatch_size=20, shuffle_batch_per_epoch=True)
+    assert np.isfinite(build(made).train()["learners"][DEFAULT_MODULE_ID]["total_loss"])
+
+
+@pytest.mark.parametrize(
+    ("method", "clip", "expected"), [("none", 1.0, 1.0), ("none", None, 5.0), ("ride", 1.0, 1.0)]
+)
+def test_rewards_are_clipped_as_set(method: str, clip: float | None, expected: float) -> None:
+    batch = fixed_batch()
+    batch[Columns.REWARDS] += 5.0
+    add_intrinsic_rewards(batch, None, IntrinsicSettings(method=method, reward_clip=clip))
+    assert (batch[Columns.REWARDS] == expected).all()
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_the_pipeline_treats_a_time_limit_as_set(build: Any, terminal: bool) -> None:
+    settings = IntrinsicSettings(method="none", time_limit_is_terminal=terminal)
+    pad, *_ = LearnerPipeline(settings)(None, None)
+    module = learner_of(build(config("none"))).module
+    episode = SingleAgentEpisode(
+        observations=list(np.zeros((3, 7, 7, 3), np.uint8)),
+        actions=[0, 1],
+        rewards=[0.0, 0.0],
+        extra_model_outputs={Columns.ACTION_LOGP: [-1.0, -1.0], "episodic_counts": [1.0, 1.0]},
+        truncated=True,
+        len_lookback_buffer=0,
+    ).to_numpy()
+    batch = pad(rl_module=module, batch={}, episodes=[episode], shared_data={})
+    terminateds = batch[DEFAULT_MODULE_ID][Columns.TERMINATEDS]
+    assert terminateds.tolist() == [[False, terminal, False]]
+
+
+def test_losses_do_not_shrink_with_a_batch_of_short_rows(build: Any) -> None:
+    """The loss is T times a mean, with the T of the fragments and not of the longest row."""
+    learner = learner_of(build(config()))
+    columns = fixed_batch() | {INTRINSIC_REWARDS: torch.zeros(3, 7)}
+    longer = {
+        key: torch.nn.functional.pad(value, [0, 0] * (value.ndim - 2) + [0, 4])
+        for key, value in columns.items()
+    }
+    short_loss, long_loss = (
+        learner.module[INTRINSIC_MODULE_ID].compute_self_supervised_loss(
+            learner=learner,
+            module_id=INTRINSIC_MODULE_ID,
+            config=learner.config,
+            batch=batch,
+            fwd_out={},
+        )
+        for batch in (columns, longer)
+    )
+    assert short_loss.item() == pytest.approx(long_loss.item(), rel=1e-5)
+
+
+def test_the_optimizers_are_those_set(build: Any) -> None:
+    made = make_config(preset="tuned", method="ride", env=ENV, frames=FRAMES)
+    optimizers = learner_of(build(made))._named_optimizers.values()
+    assert len(optimizers) == 4
+    assert {optimizer.param_groups[0]["eps"] for optimizer in optimizers} == {1e-5}

@@ -35,7 +35,8 @@ def add_intrinsic_reward(
 
     Args:
         config: An `IMPALAConfig`. Changed in place.
-        method: One of `rllib_ride.methods()`; `"none"` trains the same learner without a bonus.
+        method: One of `rllib_ride.methods()`; `"none"` trains the same learner without a bonus. A
+            method defined with an entropy coefficient sets the config's.
         coef: Weight of the bonus in the reward.
         **settings: More of `IntrinsicSettings`.
 
@@ -74,6 +75,8 @@ def add_intrinsic_reward(
     if not _user_chose_module(config):
         modules[DEFAULT_MODULE_ID] = RLModuleSpec(module_class=RecurrentPolicy)
     if method_class is not None:
+        if method_class.entropy_coeff is not None:
+            config.training(entropy_coeff=method_class.entropy_coeff)
         modules[INTRINSIC_MODULE_ID] = RLModuleSpec(
             module_class=IntrinsicModule,
             learner_only=True,

@@ -133,7 +133,7 @@ def make_config(
 def _coefficients(method: str, env: str) -> tuple[float, float]:
     """Of the bonus and of the policy's entropy, as the paper's grid search found them (A.2).
 
-    Other methods than the paper's, `none` among them, start from RIDE's.
+    What the text gives none for, plain IMPALA and methods not of the paper, has RIDE's.
     """
     if method in ("icm", "rnd"):
         return 0.1, 0.0001

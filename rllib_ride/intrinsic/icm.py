@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import gymnasium as gym
 import torch
@@ -34,7 +34,7 @@ class Icm(DynamicsMethod):
         observation_space: gym.Space,
         action_space: gym.Space,
         distance: Literal["released", "paper"] = "released",
-        **loss_coefs: Any,
+        **loss_coefs: float,
     ) -> None:
         super().__init__(observation_space, action_space, **loss_coefs)
         if distance not in ("released", "paper"):

@@ -1,20 +1,29 @@
 """The maths of intrinsic rewards in plain PyTorch: imports no Ray, runs in any training loop."""
 
 from rllib_ride.intrinsic.counts import EpisodicCounter, hash_observations
+from rllib_ride.intrinsic.icm import Icm
 from rllib_ride.intrinsic.method import IntrinsicMethod
 from rllib_ride.intrinsic.networks import Embedding, ForwardModel, InverseModel
+from rllib_ride.intrinsic.no_episodic_counts import NoEntropyNoEpisodicCounts, NoEpisodicCounts
+from rllib_ride.intrinsic.only_episodic_counts import OnlyEpisodicCounts
 from rllib_ride.intrinsic.registry import get_method, methods, register_method
 from rllib_ride.intrinsic.rewards import combine_rewards
 from rllib_ride.intrinsic.ride import Ride
+from rllib_ride.intrinsic.rnd import Rnd
 from rllib_ride.intrinsic.transitions import Transitions
 
 __all__ = [
     "Embedding",
     "EpisodicCounter",
     "ForwardModel",
+    "Icm",
     "IntrinsicMethod",
     "InverseModel",
+    "NoEntropyNoEpisodicCounts",
+    "NoEpisodicCounts",
+    "OnlyEpisodicCounts",
     "Ride",
+    "Rnd",
     "Transitions",
     "combine_rewards",
     "get_method",

@@ -25,5 +25,69 @@ def ride(phi: Tensor, phi_next: Tensor, n_ep: Tensor) -> Tensor:
     Returns:
         [...].
     """
-    impact = torch.linalg.vector_norm(phi_next - phi, dim=-1)  # [...]
-    return impact / torch.sqrt(n_ep.to(impact.dtype))  # [...]
+    r = impact(phi, phi_next)  # [...]
+    return r / torch.sqrt(n_ep.to(r.dtype))  # [...]
+
+
+def impact(phi: Tensor, phi_next: Tensor) -> Tensor:
+    """NoEpisodicCounts: r_t = ||phi(s_{t+1}) - phi(s_t)||_2.
+
+    Source: RIDE, appendix on ablations: the impact without the episodic counts.
+
+    Args:
+        phi: phi(s_t), [..., D].
+        phi_next: phi(s_{t+1}), [..., D].
+
+    Returns:
+        [...].
+    """
+    return torch.linalg.vector_norm(phi_next - phi, dim=-1)
+
+
+def only_episodic_counts(n_ep: Tensor) -> Tensor:
+    """OnlyEpisodicCounts: r_t = 1 / sqrt(N_ep(s_{t+1})).
+
+    Source: RIDE, appendix on ablations: the episodic counts without the impact.
+
+    Args:
+        n_ep: N_ep(s_{t+1}), [...], as in `ride`.
+
+    Returns:
+        [...].
+    """
+    return 1.0 / torch.sqrt(n_ep)
+
+
+def icm(phi_hat_next: Tensor, phi_next: Tensor, *, squared: bool) -> Tensor:
+    """ICM: r_t = ||phi_hat(s_{t+1}) - phi(s_{t+1})||_2, or its square.
+
+    Source: Pathak et al., "Curiosity-driven Exploration by Self-supervised Prediction", ICML 2017,
+    equation 6, of which RIDE's text keeps the square and leaves the factor eta / 2 to w_ir; the
+    code released with RIDE has the plain norm.
+
+    Args:
+        phi_hat_next: the forward model's prediction, [..., D].
+        phi_next: phi(s_{t+1}), [..., D].
+        squared: whether to square the distance.
+
+    Returns:
+        [...].
+    """
+    distance = torch.linalg.vector_norm(phi_hat_next - phi_next, dim=-1)  # [...]
+    return distance.square() if squared else distance
+
+
+def rnd(prediction: Tensor, target: Tensor) -> Tensor:
+    """RND: r_t = ||f_hat(s_{t+1}) - f(s_{t+1})||_2.
+
+    Source: Burda et al., "Exploration by Random Network Distillation", ICLR 2019, section 2.2,
+    which squares it and normalises it; the plain norm is that of the code released with RIDE.
+
+    Args:
+        prediction: f_hat(s_{t+1}), of the trained network, [..., D].
+        target: f(s_{t+1}), of the random one, [..., D].
+
+    Returns:
+        [...].
+    """
+    return torch.linalg.vector_norm(prediction - target, dim=-1)

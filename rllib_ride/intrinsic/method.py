@@ -15,8 +15,9 @@ class IntrinsicMethod(nn.Module, ABC):
     """An intrinsic reward: the networks it owns, its bonus, and the loss that trains them.
 
     A new method is one subclass in one file. Its networks are its child modules: each has its own
-    optimizer and gradient clip, and a parameter outside of them is not trained. Options are keyword
-    arguments of the constructor with good defaults:
+    optimizer and gradient clip, and a parameter outside of them is not trained, nor is a frozen one
+    (`requires_grad=False`). It may have none, with a loss of 0. Options are keyword arguments of
+    the constructor with good defaults:
 
     >>> import torch
     >>> from rllib_ride.intrinsic import Embedding, IntrinsicMethod, losses, register_method
@@ -51,9 +52,12 @@ class IntrinsicMethod(nn.Module, ABC):
     Attributes:
         needs_episodic_counts: True if `bonus` reads `transitions.episodic_counts`; if False, nobody
             need count and the field may hold anything.
+        entropy_coeff: the weight of the policy's entropy, if the method is defined with one;
+            None leaves it to the algorithm.
     """
 
     needs_episodic_counts: ClassVar[bool] = False
+    entropy_coeff: ClassVar[float | None] = None
 
     def __init__(self, observation_space: gym.Space, action_space: gym.Space) -> None:
         super().__init__()

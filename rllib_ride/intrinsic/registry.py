@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import difflib
 
+from rllib_ride.intrinsic.icm import Icm
 from rllib_ride.intrinsic.method import IntrinsicMethod
+from rllib_ride.intrinsic.no_episodic_counts import NoEntropyNoEpisodicCounts, NoEpisodicCounts
+from rllib_ride.intrinsic.only_episodic_counts import OnlyEpisodicCounts
 from rllib_ride.intrinsic.ride import Ride
+from rllib_ride.intrinsic.rnd import Rnd
 
-# None: the plain algorithm, the baseline that every bonus is compared with.
-_METHODS: dict[str, type[IntrinsicMethod] | None] = {"none": None, "ride": Ride}
+_METHODS: dict[str, type[IntrinsicMethod] | None] = {
+    "none": None,  # the plain algorithm, the baseline that every bonus is compared with
+    "ride": Ride,
+    "icm": Icm,
+    "rnd": Rnd,
+    "only_episodic_counts": OnlyEpisodicCounts,
+    "no_episodic_counts": NoEpisodicCounts,
+    "no_entropy_no_episodic_counts": NoEntropyNoEpisodicCounts,
+}
 
 
 def methods() -> list[str]:

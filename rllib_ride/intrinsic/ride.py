@@ -4,49 +4,21 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import gymnasium as gym
 import torch
 from torch import Tensor
 
-from rllib_ride.intrinsic import bonuses, losses
-from rllib_ride.intrinsic.method import IntrinsicMethod
-from rllib_ride.intrinsic.networks import Embedding, ForwardModel, InverseModel
-from rllib_ride.intrinsic.spaces import num_actions
+from rllib_ride.intrinsic import bonuses
+from rllib_ride.intrinsic.dynamics import DynamicsMethod
 from rllib_ride.intrinsic.transitions import Transitions
 
 
-class Ride(IntrinsicMethod):
+class Ride(DynamicsMethod):
     """Pays for steps that change the embedded state much, less so for states seen this episode.
 
-    The embedding learns by a forward and an inverse model of the dynamics. docs/methods/ride.md
-    tells the whole of it.
-
-    Args:
-        observation_space: Box of uint8 images, (H, W, C).
-        action_space: Discrete, counted from 0.
-        forward_loss_coef: w_fw, the weight of the forward model's loss.
-        inverse_loss_coef: w_inv, the weight of the inverse model's loss.
-
-    Raises:
-        ValueError: a space is not supported.
+    docs/methods/ride.md tells the whole of it; `DynamicsMethod`, what it takes and how it learns.
     """
 
     needs_episodic_counts: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        observation_space: gym.Space,
-        action_space: gym.Space,
-        forward_loss_coef: float = 10.0,
-        inverse_loss_coef: float = 0.1,
-    ) -> None:
-        super().__init__(observation_space, action_space)
-        self.forward_loss_coef = forward_loss_coef
-        self.inverse_loss_coef = inverse_loss_coef
-        self.embedding = Embedding(observation_space)
-        sizes = self.embedding.num_features, num_actions(action_space)
-        self.forward_model = ForwardModel(*sizes)
-        self.inverse_model = InverseModel(*sizes)
 
     @torch.no_grad()
     def bonus(self, transitions: Transitions) -> Tensor:
@@ -54,26 +26,3 @@ class Ride(IntrinsicMethod):
         phi, phi_next = transitions.embed(self.embedding)  # [n, D] each
         n_ep = transitions.pack(transitions.episodic_counts)  # [n]
         return transitions.unpack(bonuses.ride(phi, phi_next, n_ep))
-
-    def loss(self, transitions: Transitions) -> tuple[Tensor, dict[str, Tensor]]:
-        """w_fw * L_fw + w_inv * L_inv, summed over time, averaged over the batch.
-
-        Logs `forward_loss` and `inverse_loss` with their weights, and `impact`, the mean of
-        ||phi(s_{t+1}) - phi(s_t)||_2: the bonus without its counts.
-        """
-        phi, phi_next = transitions.embed(self.embedding)  # [n, D] each
-        actions = transitions.pack(transitions.actions)  # [n]
-
-        l_fw = losses.forward_error(self.forward_model(phi, actions), phi_next)  # [n]
-        l_inv = losses.inverse_error(self.inverse_model(phi, phi_next), actions)  # [n]
-        impact = torch.linalg.vector_norm((phi_next - phi).detach(), dim=-1)  # [n]
-
-        mask = transitions.mask
-        l_fw, l_inv, impact = (transitions.unpack(x) for x in (l_fw, l_inv, impact))  # [T, B]
-        forward_loss = self.forward_loss_coef * losses.sum_over_time_mean_over_batch(l_fw, mask)
-        inverse_loss = self.inverse_loss_coef * losses.sum_over_time_mean_over_batch(l_inv, mask)
-        return forward_loss + inverse_loss, {
-            "forward_loss": forward_loss.detach(),
-            "inverse_loss": inverse_loss.detach(),
-            "impact": losses.mean_over_transitions(impact, mask),
-        }

@@ -45,7 +45,8 @@ def add_intrinsic_reward(
 
     Args:
         config: An `IMPALAConfig`. Changed in place.
-        method: One of `rllib_ride.methods()`; `"none"` trains the same learner without a bonus.
+        method: One of `rllib_ride.methods()`; `"none"` trains the same learner without a bonus. A
+            method defined with an entropy coefficient sets the config's.
         coef: Weight of the bonus in the reward.
         **settings: More of `IntrinsicSettings`.
 
@@ -84,6 +85,8 @@ def add_intrinsic_reward(
     policy = policy_spec(config) or RLModuleSpec(module_class=RecurrentPolicy)
     modules = {DEFAULT_MODULE_ID: policy}
     if method_class is not None:
+        if method_class.entropy_coeff is not None:
+            config.training(entropy_coeff=method_class.entropy_coeff)
         modules[INTRINSIC_MODULE_ID] = RLModuleSpec(
             module_class=IntrinsicModule,
             learner_only=True,

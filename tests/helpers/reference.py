@@ -17,7 +17,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from rllib_ride.intrinsic import Ride, Transitions
+from rllib_ride.intrinsic import IntrinsicMethod, Rnd, Transitions, get_method
+from rllib_ride.intrinsic.dynamics import DynamicsMethod
 
 # Every field of a file is matched by exactly one of these patterns, all names in full but for "*".
 INPUTS = (
@@ -35,6 +36,8 @@ INPUTS = (
     "weights/embedding/*",
     "weights/forward/*",
     "weights/inverse/*",
+    "weights/rnd_target/*",
+    "weights/rnd_predictor/*",
 )
 CHECKED_IN_INTRINSIC = (  # tests/intrinsic/test_reference.py
     "phi",
@@ -43,14 +46,21 @@ CHECKED_IN_INTRINSIC = (  # tests/intrinsic/test_reference.py
     "inverse_logits",
     "forward_loss",
     "inverse_loss",
+    "rnd_loss",
     "intrinsic/ride",
+    "intrinsic/icm",
+    "intrinsic/rnd",
+    "intrinsic/no_episodic_counts",
+    "intrinsic/only_episodic_counts",
     "total_reward/*",
     "grad_norm/embedding",
     "grad_norm/forward",
     "grad_norm/inverse",
+    "grad_norm/rnd_predictor",
     "weights_after_step/embedding/*",
     "weights_after_step/forward/*",
     "weights_after_step/inverse/*",
+    "weights_after_step/rnd_predictor/*",
 )
 CHECKED_IN_LEARNER = (  # tests/rllib/test_reference_learner.py
     "vtrace_vs/*",
@@ -61,24 +71,23 @@ CHECKED_IN_LEARNER = (  # tests/rllib/test_reference_learner.py
     "grad_target_logits/ride",
     "grad_values/ride",
 )
-OF_METHODS_TO_COME = (
-    "intrinsic/icm",
-    "intrinsic/rnd",
-    "intrinsic/count",
-    "intrinsic/no_episodic_counts",
-    "intrinsic/only_episodic_counts",
-    "rnd_loss",
-    "grad_norm/rnd_predictor",
-    "weights/rnd_target/*",
-    "weights/rnd_predictor/*",
-    "weights_after_step/rnd_predictor/*",
-)
+OF_METHODS_TO_COME = ("intrinsic/count",)
 
 # The released networks and layers, and what they are called here.
 _NETWORKS = {
     "embedding": "embedding",
     "forward": "forward_model",
     "inverse": "inverse_model",
+    "rnd_target": "target",
+    "rnd_predictor": "predictor",
+}
+# Which of a file's coefficients a method takes, by the method's own names.
+_COEFS = {
+    DynamicsMethod: {
+        "forward_loss_coef": "forward_loss_coef",
+        "inverse_loss_coef": "inverse_loss_coef",
+    },
+    Rnd: {"loss_coef": "rnd_loss_coef"},
 }
 _LAYERS = {
     "feat_extract": "convolutions",
@@ -131,21 +140,34 @@ class Reference:
             mask=torch.ones(actions.shape, dtype=torch.bool),
         )
 
-    def ride(self) -> Ride:
-        """Ride with the weights and loss coefficients of the file."""
-        method = Ride(
+    def method(self, name: str) -> IntrinsicMethod:
+        """A method with the weights and loss coefficients of the file."""
+        cls = get_method(name)
+        assert cls is not None
+        method = cls(
             gym.spaces.Box(0, 255, self._channel_last_obs().shape[2:], np.uint8),
             gym.spaces.Discrete(len(self["weights/inverse/id_out.bias"])),
-            forward_loss_coef=self.hparams["forward_loss_coef"],
-            inverse_loss_coef=self.hparams["inverse_loss_coef"],
+            **self.method_config(name),
         )
-        for name, network in self.networks(method).items():
-            network.load_state_dict(self.weights(f"weights/{name}/"))
+        for network_name, network in self.networks(method).items():
+            network.load_state_dict(self.weights(f"weights/{network_name}/"))
         return method
 
-    def networks(self, method: Ride) -> dict[str, nn.Module]:
+    def method_config(self, name: str) -> dict[str, float]:
+        """The file's loss coefficients as arguments of a method."""
+        cls = get_method(name)
+        assert cls is not None
+        return {
+            own: self.hparams[theirs]
+            for base, coefs in _COEFS.items()
+            if issubclass(cls, base)
+            for own, theirs in coefs.items()
+        }
+
+    def networks(self, method: IntrinsicMethod) -> dict[str, nn.Module]:
         """The method's networks by their names in the file."""
-        return {name: method.get_submodule(own) for name, own in _NETWORKS.items()}
+        theirs = {own: name for name, own in _NETWORKS.items()}
+        return {theirs[own]: network for own, network in method.named_children()}
 
     def weights(self, prefix: str) -> dict[str, Tensor]:
         """The fields under `prefix` as a state dict for the shipped network."""
@@ -155,7 +177,7 @@ class Reference:
             if name.startswith(prefix)
         }
 
-    def parameters(self, method: Ride, prefix: str) -> dict[str, Tensor]:
+    def parameters(self, method: IntrinsicMethod, prefix: str) -> dict[str, Tensor]:
         """The method's parameters by the names of the fields `<prefix>/<network>/<layer>`."""
         return {
             field: network.get_parameter(_own_layer(field.split("/")[2]))

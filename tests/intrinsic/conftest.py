@@ -1,4 +1,4 @@
-"""One thread, as the reference was computed: tiny tensors gain nothing from more."""
+"""One thread, as the reference was computed: tiny tensors gain nothing from more. And a batch."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from collections.abc import Iterator
 import pytest
 import torch
 
+from helpers.transitions import random_transitions
+from rllib_ride.intrinsic import Transitions
+
 
 @pytest.fixture(scope="package", autouse=True)
 def one_thread() -> Iterator[None]:
@@ -14,3 +17,8 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture
+def transitions() -> Transitions:
+    return random_transitions()

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import torch
 
 from rllib_ride.intrinsic import bonuses
@@ -26,3 +27,36 @@ def test_ride_is_impact_over_the_root_of_the_count() -> None:
 def test_ride_pays_a_first_visit_in_full_and_a_fourth_half() -> None:
     phi, phi_next = torch.zeros(1, 2, 2), torch.tensor([[[3.0, 4.0], [3.0, 4.0]]])
     assert bonuses.ride(phi, phi_next, torch.tensor([[1, 4]])).tolist() == [[5.0, 2.5]]
+
+
+def test_impact_is_the_distance_of_the_two_states() -> None:
+    phi, phi_next = np.random.default_rng(0).normal(size=(2, T, B, D))
+    expected = np.sqrt(np.sum((phi_next - phi) ** 2, axis=-1))  # [T, B]
+
+    r = bonuses.impact(torch.from_numpy(phi), torch.from_numpy(phi_next))
+    np.testing.assert_allclose(r, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float32])
+def test_only_episodic_counts_is_one_over_the_root_of_the_count(dtype: type) -> None:
+    n_ep = np.random.default_rng(0).integers(1, 20, size=(T, B))
+    r = bonuses.only_episodic_counts(torch.from_numpy(n_ep.astype(dtype)))
+    assert r.dtype == torch.float32
+    np.testing.assert_allclose(r, n_ep**-0.5, rtol=1e-6)
+
+
+def test_icm_is_the_distance_of_prediction_and_state_or_its_square() -> None:
+    phi_hat, phi_next = np.random.default_rng(0).normal(size=(2, T, B, D))
+    squared = np.sum((phi_hat - phi_next) ** 2, axis=-1)  # [T, B]
+
+    tensors = torch.from_numpy(phi_hat), torch.from_numpy(phi_next)
+    np.testing.assert_allclose(bonuses.icm(*tensors, squared=True), squared, rtol=1e-12)
+    np.testing.assert_allclose(bonuses.icm(*tensors, squared=False), np.sqrt(squared), rtol=1e-12)
+
+
+def test_rnd_is_the_distance_of_prediction_and_target() -> None:
+    prediction, target = np.random.default_rng(0).normal(size=(2, T, B, D))
+    expected = np.sqrt(np.sum((prediction - target) ** 2, axis=-1))  # [T, B]
+
+    r = bonuses.rnd(torch.from_numpy(prediction), torch.from_numpy(target))
+    np.testing.assert_allclose(r, expected, rtol=1e-12)

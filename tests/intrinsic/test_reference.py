@@ -8,10 +8,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
 
 from helpers import reference
-from rllib_ride.intrinsic import EpisodicCounter, combine_rewards, hash_observations
+from rllib_ride.intrinsic import (
+    EpisodicCounter,
+    IntrinsicMethod,
+    Ride,
+    Transitions,
+    combine_rewards,
+    hash_observations,
+)
 
 FILES = reference.reference_files()
 CASES = [
@@ -39,11 +47,12 @@ def size_of_terms(ref: reference.Reference, field: str) -> float:
 
     float32 rounds at about 1e-7 of it, however small the result: the absolute tolerance.
     """
-    if field == "intrinsic/ride":
+    kind, _, name = field.partition("/")
+    if kind == "intrinsic" and name in ("ride", "no_episodic_counts"):
         return np.abs(ref["phi"]).max()
-    if field == "total_reward/ride":
-        return ref.hparams["intrinsic_reward_coef"] * size_of_terms(ref, "intrinsic/ride")
-    if field.startswith("weights_after_step/"):
+    if kind == "total_reward":
+        return ref.hparams["intrinsic_reward_coef"] * size_of_terms(ref, f"intrinsic/{name}")
+    if kind == "weights_after_step":
         return 0.3 * np.abs(ref[field]).max()  # one sum: half a unit in the last place
     return np.abs(ref[field]).max()
 
@@ -87,30 +96,46 @@ def test_counts_full_grids_like_the_released_code(path: Path) -> None:
 def computed(path: Path) -> dict[str, np.ndarray]:
     """This package's value of each field of the file."""
     ref = reference.load(path)
-    method, transitions = ref.ride(), ref.transitions()
+    transitions = ref.transitions()
+    methods = {
+        name: ref.method(name)
+        for name in ("ride", "icm", "rnd", "no_episodic_counts", "only_episodic_counts")
+    }
+    values = networks_outputs(methods["ride"], transitions)
+    values |= {f"intrinsic/{name}": method.bonus(transitions) for name, method in methods.items()}
+    values |= total_rewards(ref, values)
+    for name in ("ride", "rnd"):
+        values |= losses_and_step(ref, methods[name], transitions)
+    return {name: value.detach().numpy() for name, value in values.items()}
 
+
+def networks_outputs(method: Ride, transitions: Transitions) -> dict[str, Tensor]:
     obs, actions = transitions.obs, transitions.actions
     phi, phi_next = method.embedding(obs[:-1]), method.embedding(obs[1:])
-    r_int = method.bonus(transitions)
-    loss, metrics = method.loss(transitions)
-    values = {
+    return {
         "phi": phi,
         "phi_next": phi_next,
         "forward_prediction": method.forward_model(phi, actions),
         "inverse_logits": method.inverse_model(phi, phi_next),
-        "forward_loss": metrics["forward_loss"],
-        "inverse_loss": metrics["inverse_loss"],
-        "intrinsic/ride": r_int,
     }
 
+
+def total_rewards(ref: reference.Reference, values: dict[str, Tensor]) -> dict[str, Tensor]:
     r_ext = torch.from_numpy(ref["reward"][1:])
     coef = ref.hparams["intrinsic_reward_coef"]
+    totals = {}
     for name in ref.fields(("intrinsic/*",)):
         # A method to come is taken at its word here: the sum and the clip are checked for all.
-        bonus = r_int if name == "intrinsic/ride" else torch.from_numpy(ref[name])
-        total = combine_rewards(r_ext, bonus, coef)
-        values[name.replace("intrinsic/", "total_reward/")] = total
+        bonus = values[name] if name in values else torch.from_numpy(ref[name])
+        totals[name.replace("intrinsic/", "total_reward/")] = combine_rewards(r_ext, bonus, coef)
+    return totals
 
+
+def losses_and_step(
+    ref: reference.Reference, method: IntrinsicMethod, transitions: Transitions
+) -> dict[str, Tensor]:
+    loss, metrics = method.loss(transitions)
+    values = {name: value for name, value in metrics.items() if name != "impact"}
     optimizer = torch.optim.RMSprop(
         method.parameters(),
         lr=ref.hparams["lr"],
@@ -122,6 +147,4 @@ def computed(path: Path) -> dict[str, np.ndarray]:
         norm = clip_grad_norm_(network.parameters(), ref.hparams["max_grad_norm"])
         values[f"grad_norm/{name}"] = norm
     optimizer.step()
-    values |= ref.parameters(method, "weights_after_step")
-
-    return {name: value.detach().numpy() for name, value in values.items()}
+    return values | ref.parameters(method, "weights_after_step")

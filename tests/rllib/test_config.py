@@ -144,6 +144,32 @@ def test_hard_tasks_have_the_papers_larger_bonus() -> None:
     assert (IntrinsicSettings.of(config).coef, config.entropy_coeff) == (0.5, 0.001)
 
 
+@pytest.mark.parametrize("env", [N7S4, "MiniGrid-MultiRoom-N12-S10-v0"])
+@pytest.mark.parametrize("preset", presets())
+def test_each_method_has_the_papers_coefficients(preset: str, env: str) -> None:
+    """Of the bonus and of the entropy: appendix A.2, where the ablations have RIDE's."""
+    ride = (0.1, 0.0005) if env == N7S4 else (0.5, 0.001)
+    for method, expected in {
+        "ride": ride,
+        "none": ride,
+        "only_episodic_counts": ride,
+        "no_episodic_counts": ride,
+        "no_entropy_no_episodic_counts": (ride[0], 0.0),
+        "icm": (0.1, 0.0001),
+        "rnd": (0.1, 0.0001),
+    }.items():
+        config = make_config(preset=preset, method=method, env=env, frames=1e6)
+        assert (IntrinsicSettings.of(config).coef, config.entropy_coeff) == expected, method
+
+
+def test_only_a_method_defined_by_its_entropy_touches_the_configs() -> None:
+    for method, expected in (("no_entropy_no_episodic_counts", 0.0), ("no_episodic_counts", 0.02)):
+        config = rllib_ride.add_intrinsic_reward(
+            impala().training(entropy_coeff=0.02), method=method
+        )
+        assert config.entropy_coeff == expected
+
+
 def test_an_unknown_preset_names_the_nearest() -> None:
     with pytest.raises(ValueError, match="unknown preset 'papr'.*did you mean 'paper'"):
         make_config(preset="papr", method="ride", env=N7S4, frames=1e6)

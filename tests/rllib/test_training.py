@@ -173,6 +173,52 @@ def test_a_bonus_that_is_not_finite_names_its_method(build: Any) -> None:
         add_intrinsic_rewards(fixed_batch(), learner.module[INTRINSIC_MODULE_ID], learner._settings)
 
 
+@pytest.mark.parametrize(
+    ("method", "networks"),
+    [
+        ("icm", {"embedding", "forward_model", "inverse_model"}),
+        ("rnd", {"predictor"}),
+        ("only_episodic_counts", set()),
+        ("no_episodic_counts", {"embedding", "forward_model", "inverse_model"}),
+        ("no_entropy_no_episodic_counts", {"embedding", "forward_model", "inverse_model"}),
+    ],
+)
+def test_every_method_learns_and_is_kept(
+    build: Any, method: str, networks: set[str], tmp_path: Path
+) -> None:
+    """Its own networks change and no others, RND's target least; a checkpoint holds them all."""
+    algo = build(config(method))
+    before = {mid: weights(algo, mid) for mid in (DEFAULT_MODULE_ID, INTRINSIC_MODULE_ID)}
+    for _ in range(3):
+        result = algo.train()
+    after = {mid: weights(algo, mid) for mid in before}
+    changed = {
+        mid: {name for name in old if not np.array_equal(after[mid][name], old[name])}
+        for mid, old in before.items()
+    }
+    assert changed[DEFAULT_MODULE_ID] == set(before[DEFAULT_MODULE_ID])
+    assert changed[INTRINSIC_MODULE_ID] == {
+        name for name in before[INTRINSIC_MODULE_ID] if name.split(".")[1] in networks
+    }
+
+    metrics = result["learners"][INTRINSIC_MODULE_ID]
+    assert metrics["intrinsic_reward_mean"] > 0
+    assert (metrics["total_loss"] > 0) == bool(networks)
+    rates = {name for name in metrics if name.endswith("_learning_rate")}
+    assert rates == {f"{network}_learning_rate" for network in networks}
+
+    algo.save_to_path(str(tmp_path))
+    other = build(config(method).debugging(seed=6))  # of its own it would have another target
+    other.restore_from_path(str(tmp_path))
+    held = weights(other, INTRINSIC_MODULE_ID)
+    assert held.keys() == after[INTRINSIC_MODULE_ID].keys()
+    for name, value in held.items():
+        np.testing.assert_array_equal(value, after[INTRINSIC_MODULE_ID][name])
+    assert (
+        other.train()["num_env_steps_sampled_lifetime"] > result["num_env_steps_sampled_lifetime"]
+    )
+
+
 @pytest.mark.parametrize("method", ["ride", "none"])
 def test_a_restored_run_goes_on_as_it_was(build: Any, method: str, tmp_path: Path) -> None:
     algo = build(config(method))

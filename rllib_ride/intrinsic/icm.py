@@ -1,0 +1,51 @@
+"""ICM, the intrinsic curiosity module (Pathak et al., ICML 2017)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import gymnasium as gym
+import torch
+from torch import Tensor
+
+from rllib_ride.intrinsic import bonuses
+from rllib_ride.intrinsic.dynamics import DynamicsMethod
+from rllib_ride.intrinsic.transitions import Transitions
+
+
+class Icm(DynamicsMethod):
+    """Pays for steps whose outcome the forward model predicts badly.
+
+    docs/methods/icm.md tells the whole of it; `DynamicsMethod`, how it learns.
+
+    Args:
+        observation_space: Box of uint8 images, (H, W, C).
+        action_space: Discrete, counted from 0.
+        distance: of the prediction from the state reached, `"released"`: the norm, as in the code
+            that RIDE's authors released; `"paper"`: its square, as in the text of RIDE.
+        **loss_coefs: those of `DynamicsMethod`.
+
+    Raises:
+        ValueError: a space or `distance` is not supported.
+    """
+
+    def __init__(
+        self,
+        observation_space: gym.Space,
+        action_space: gym.Space,
+        distance: Literal["released", "paper"] = "released",
+        **loss_coefs: float,
+    ) -> None:
+        super().__init__(observation_space, action_space, **loss_coefs)
+        if distance not in ("released", "paper"):
+            raise ValueError(f"distance={distance!r} is unknown; use 'released' or 'paper'")
+        self.distance = distance
+
+    @torch.no_grad()
+    def bonus(self, transitions: Transitions) -> Tensor:
+        """Prediction error of each transition, [T, B]; 0 at padding."""
+        phi, phi_next = transitions.embed(self.embedding)  # [n, D] each
+        actions = transitions.pack(transitions.actions)  # [n]
+        phi_hat_next = self.forward_model(phi, actions)  # [n, D]
+        squared = self.distance == "paper"
+        return transitions.unpack(bonuses.icm(phi_hat_next, phi_next, squared=squared))

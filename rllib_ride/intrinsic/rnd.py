@@ -1,0 +1,53 @@
+"""RND, random network distillation (Burda et al., ICLR 2019)."""
+
+from __future__ import annotations
+
+import gymnasium as gym
+import torch
+from torch import Tensor
+
+from rllib_ride.intrinsic import bonuses, losses
+from rllib_ride.intrinsic.method import IntrinsicMethod
+from rllib_ride.intrinsic.networks import Embedding
+from rllib_ride.intrinsic.transitions import Transitions
+
+
+class Rnd(IntrinsicMethod):
+    """Pays for states on which a trained network has not yet learned to imitate a random one.
+
+    docs/methods/rnd.md tells the whole of it.
+
+    Args:
+        observation_space: Box of uint8 images, (H, W, C).
+        action_space: of any kind, it is not read.
+        loss_coef: w_rnd, the weight of the predictor's loss.
+
+    Raises:
+        ValueError: the observation space is not supported.
+    """
+
+    def __init__(
+        self, observation_space: gym.Space, action_space: gym.Space, loss_coef: float = 0.1
+    ) -> None:
+        super().__init__(observation_space, action_space)
+        self.loss_coef = loss_coef
+        self.target = Embedding(observation_space).requires_grad_(False)
+        self.predictor = Embedding(observation_space)
+
+    @torch.no_grad()
+    def bonus(self, transitions: Transitions) -> Tensor:
+        """The predictor's error on each state reached, [T, B]; 0 at padding."""
+        return transitions.unpack(self._error(transitions))
+
+    def loss(self, transitions: Transitions) -> tuple[Tensor, dict[str, Tensor]]:
+        """w_rnd times the predictor's error, summed over time, averaged over the batch.
+
+        Logs `rnd_loss`, its weight included.
+        """
+        error = transitions.unpack(self._error(transitions))  # [T, B]
+        loss = self.loss_coef * losses.sum_over_time_mean_over_batch(error, transitions.mask)
+        return loss, {"rnd_loss": loss.detach()}
+
+    def _error(self, transitions: Transitions) -> Tensor:
+        obs_next = transitions.pack(transitions.obs[1:])  # [n, H, W, C]
+        return bonuses.rnd(self.predictor(obs_next), self.target(obs_next))  # [n]

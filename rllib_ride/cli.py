@@ -78,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     evaluate.add_argument("--episodes", type=_count, default=100, metavar="N", help="default: 100")
     evaluate.add_argument("--env", metavar="ID", help="default: the one it was trained on")
-    evaluate.add_argument("--seed", type=int, default=0, metavar="S", help="default: 0")
+    evaluate.add_argument("--seed", type=_seed, default=0, metavar="S", help="default: 0")
     evaluate.add_argument("--greedy", action="store_true", help="take the likeliest action")
 
     for verb in (run, check, evaluate, listing):
@@ -112,6 +112,12 @@ def _count(text: str) -> int:
     if not 1 <= value < float("inf") or value != int(value):
         raise argparse.ArgumentTypeError(f"must be a positive whole number, not {text!r}")
     return int(value)
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 0, not {text!r}")
+    return int(text)
 
 
 def _setting(text: str) -> tuple[str, Any]:

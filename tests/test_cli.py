@@ -111,6 +111,20 @@ def test_a_bad_file_is_told_in_one_message_and_nothing_is_written(
         (["run", "x.yaml", "--seed", "9"], "x.yaml: seed 9 is not in the experiment, which has: 1"),
         (["run", "x.yaml", "--set", "gama=1"], "x.yaml: key 'config.gama' is unknown"),
         (["run", "x.yaml", "--resume"], "/runs/x holds no run to resume: start it without"),
+        (["run", "x.yaml", "--storage", "x.yaml"], "x.yaml is no folder that can be written to"),
+        (["run", "x.yaml", "--set", "lr=-1"], "key 'config.lr' must be at least 0, not -1"),
+        (["run", "x.yaml", "--set", "lr=.nan"], "key 'config.lr' must be at least 0, not nan"),
+        (["run", "x.yaml", "--set", "gamma=2"], "key 'config.gamma' must be a number from 0 to 1"),
+        (
+            ["check", "x.yaml", "--set", "rollout_fragment_length=0"],
+            "key 'config.rollout_fragment_length' must be at least 1, not 0",
+        ),
+        (["check", "x.yaml", "--set", "intrinsic.coef=big"], "coef='big' must be a number"),
+        (["check", "x.yaml", "--set", "intrinsic.rmsprop=3"], "rmsprop=3 must hold keys"),
+        (
+            ["evaluate", ".", "--seed", "-1"],
+            "argument --seed: must be a whole number of at least 0",
+        ),
         (["run", "x.yaml", "--set", "gamma"], "argument --set: must be KEY=VALUE, not 'gamma'"),
         (["run", "x.yaml", "--frames", "-3"], "argument --frames: must be a positive whole number"),
         (

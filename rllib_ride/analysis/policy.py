@@ -69,7 +69,10 @@ def load_policy(checkpoint: Path, env: str | None = None) -> Policy:
 
 
 def _check_spaces(policy: Policy) -> None:
-    env = policy.make_env(num_envs=1)
+    try:
+        env = policy.make_env(num_envs=1)
+    except gym.error.Error as error:  # one of its packages is missing, say
+        raise ValueError(f"environment {policy.env}: {error}") from error
     spaces = {"observation": env.single_observation_space, "action": env.single_action_space}
     env.close()
     for kind, space in spaces.items():

@@ -78,7 +78,7 @@ def _check_overrides(overrides: Mapping[str, Any], config: AlgorithmConfig) -> N
             listing = f"It is neither 'intrinsic' nor a setting of RLlib's {type(config).__name__}."
             prefixed = {f"config.{name}" for name in {*known, "intrinsic"}}
             raise ConfigError(unknown("key", f"config.{key}", prefixed, listing))
-        right = _right_type(config.get(key), value)
+        right = _right_type(config.get(key), value) or _right_size(key, value)
         if right:
             raise ConfigError(f"key 'config.{key}' must be {right}, not {value!r}")
 
@@ -100,6 +100,29 @@ def _right_type(default: Any, value: Any) -> str | None:
     if isinstance(default, dict) and not isinstance(value, dict):
         return "a mapping of keys to values"
     return None
+
+
+# RLlib's own checks let these through, and fail in the trial or train on nonsense.
+_LEAST = {
+    "grad_clip": 0,
+    "lr": 0,
+    "num_env_runners": 0,
+    "num_envs_per_env_runner": 1,
+    "num_epochs": 1,
+    "num_learners": 0,
+    "rollout_fragment_length": 1,
+    "train_batch_size_per_learner": 1,
+}
+
+
+def _right_size(key: str, value: Any) -> str | None:
+    """What a number would have to be, if it is too small or none at all."""
+    if not isinstance(value, int | float):
+        return None
+    if key == "gamma":
+        return None if 0 <= value <= 1 else "a number from 0 to 1"
+    least = _LEAST.get(key)
+    return None if least is None or value >= least else f"at least {least}"
 
 
 def _check_intrinsic(intrinsic: Any) -> None:

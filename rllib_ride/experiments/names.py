@@ -60,7 +60,7 @@ def check_env(env_id: str) -> None:
     try:
         if module:
             importlib.import_module(module)
-    except ImportError as error:
+    except (ImportError, TypeError, ValueError) as error:  # the latter for no name of a module
         raise ConfigError(f"environment {env_id!r}: {error}") from None
     if name not in envs():
         listing = f"The paper's: {', '.join(paper.ENVS)}; all: rllib-ride list envs"

@@ -66,6 +66,9 @@ def check_folder(trials: Sequence[Trial], storage: Path, *, resume: bool) -> Non
         ConfigError: says which ways there are.
     """
     folder = experiment_folder(trials, storage)
+    existing = next(parent for parent in (folder, *folder.parents) if parent.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK):
+        raise ConfigError(f"--storage {storage}: {existing} is no folder that can be written to")
     recorded = folder / TRIALS_FILE
     if not resume:
         if folder.exists() and any(folder.iterdir()):

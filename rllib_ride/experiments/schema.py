@@ -63,7 +63,8 @@ def _methods(value: Any) -> list[str]:
 def _env(value: Any) -> EnvChoice:
     if isinstance(value, str):
         return EnvChoice(value)
-    if isinstance(value, dict) and isinstance(value.get("id"), str):
+    named = isinstance(value, dict) and all(isinstance(key, str) for key in value)
+    if named and isinstance(value.get("id"), str):
         return EnvChoice(value["id"], {key: v for key, v in value.items() if key != "id"})
     raise ValueError("must be an environment's id, {id: ..., <option>: ...}, or a list of them")
 

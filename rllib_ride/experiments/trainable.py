@@ -11,6 +11,7 @@ from ray.tune.execution.placement_groups import PlacementGroupFactory
 from ray.tune.result import DONE, SHOULD_CHECKPOINT
 
 from rllib_ride.experiments.build import algorithm_class, algorithm_config, resource_request
+from rllib_ride.experiments.last_episodes import LastEpisodes
 from rllib_ride.experiments.trial import Trial
 
 
@@ -36,11 +37,13 @@ class TrialTrainable(Trainable):
         rllib = algorithm_config(self._trial)
         # With Tune's storage the algorithm has no folder of its own under ~/ray_results.
         self._algorithm = algorithm_class(rllib)(config=rllib, storage=self._trial_storage)
+        self._last_episodes = LastEpisodes()
         self._saved_at = time.monotonic()
 
     def step(self) -> dict[str, Any]:
         """One iteration of the algorithm."""
         result = self._algorithm.train()
+        self._last_episodes.update(result)
         result.pop("config", None)  # hundreds of keys in every line of Tune's result.json
         result[DONE] = result[NUM_ENV_STEPS_SAMPLED_LIFETIME] >= self._trial.frames
         result[SHOULD_CHECKPOINT] = (
@@ -51,11 +54,13 @@ class TrialTrainable(Trainable):
     def save_checkpoint(self, checkpoint_dir: str) -> None:
         """Saves the algorithm in RLlib's own layout."""
         self._algorithm.save_to_path(checkpoint_dir)
+        self._last_episodes.save(checkpoint_dir)
         self._saved_at = time.monotonic()
 
     def load_checkpoint(self, checkpoint: Any) -> None:
         """Goes on from a checkpoint's folder: weights, optimizers, schedules, frames."""
         self._algorithm.restore_from_path(checkpoint)
+        self._last_episodes.load(checkpoint)
 
     def cleanup(self) -> None:
         """Ends the algorithm's actors and threads."""

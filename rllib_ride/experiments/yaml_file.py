@@ -67,7 +67,7 @@ def read(path: str | Path) -> dict[str, Any]:
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise ConfigError(f"{path} line {line}: {error.problem or error.context}") from None
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:  # such as a date of a 13th month
         raise ConfigError(f"{path}: not readable as YAML: {error}") from None
     if not isinstance(content, dict):
         raise ConfigError(

@@ -66,6 +66,9 @@ class IntrinsicSettings:
         for name in ("time_limit_is_terminal", "sum_over_time"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name}={getattr(self, name)!r} must be True or False")
+        for name in ("rmsprop", "method_config"):
+            if not isinstance(getattr(self, name) or {}, Mapping):
+                raise ValueError(f"{name}={getattr(self, name)!r} must hold keys and values")
         for name in self.rmsprop or {}:
             if name not in PAPER_RMSPROP:
                 raise ValueError(

@@ -51,15 +51,16 @@ def _play(
     counter, one = EpisodicCounter(1), np.ones(1, bool)
     counts_view = intrinsic.model_config["counts"] == "view"
 
-    def visit(obs: np.ndarray, infos: dict[str, Any]) -> int:
-        keys = hash_observations(obs) if counts_view else infos["state_key"]
-        return int(counter.visit(keys, one)[0])
+    def visit(obs: np.ndarray, infos: dict[str, Any]) -> tuple[int, int]:
+        """The key of the state reached and its N_ep."""
+        key = hash_observations(obs) if counts_view else infos["state_key"]
+        return int(key.view(np.int64)[0]), int(counter.visit(key, one)[0])
 
     obs, infos = env.reset(seed=seed)
     visit(obs, infos)
     picture = level.get_frame(highlight=False, tile_size=16)
     observations, facts = [obs[0].copy()], [_facts(level)]
-    actions, rewards, counts = [], [], []
+    actions, rewards, visits = [], [], []
     actor, ended = LockStepActor(policy.module, num_envs=1), False
     while not ended:
         action, _ = actor.act(obs, explore=True)
@@ -69,14 +70,18 @@ def _play(
         facts.append(_facts(level))
         actions.append(int(action[0]))
         rewards.append(float(reward[0]))
-        counts.append(visit(obs, infos))
+        visits.append(visit(obs, infos))
 
+    keys, counts = zip(*visits, strict=True)
     bonuses = intrinsic.method.bonus(
         Transitions(
             obs=torch.as_tensor(np.stack(observations)).unsqueeze(1),  # [T + 1, 1, H, W, C]
             actions=torch.tensor(actions).unsqueeze(1),  # [T, 1]
             episodic_counts=torch.tensor(counts).unsqueeze(1),  # [T, 1]
             mask=torch.ones(len(actions), 1, dtype=torch.bool),
+            state_keys=torch.tensor(keys).unsqueeze(1),  # [T, 1]
+            episode_ids=torch.zeros(1, dtype=torch.long),
+            t_started=torch.zeros(1, dtype=torch.long),
         )
     )[:, 0].tolist()
     return EpisodeRecord(

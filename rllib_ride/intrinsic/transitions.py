@@ -23,6 +23,10 @@ class Transitions:
         episodic_counts: N_ep(s_{t+1}), [T, B] numbers, the visit just made included.
         mask: [T, B] bool, True where there is a real transition. What the other fields hold at
             padding does not matter.
+        state_keys: of s_{t+1}, [T, B] 64-bit integers, equal for what counts as one state.
+        episode_ids: [B] 64-bit integers; an episode longer than T comes in several sequences, in
+            one batch or in successive ones, all of one id.
+        t_started: [B] integers, the step of its episode at which each sequence begins.
 
     Raises:
         ValueError: the shapes do not fit together, or the mask is not bool.
@@ -32,6 +36,9 @@ class Transitions:
     actions: Tensor
     episodic_counts: Tensor
     mask: Tensor
+    state_keys: Tensor
+    episode_ids: Tensor
+    t_started: Tensor
 
     def __post_init__(self) -> None:
         t, b = self.mask.shape
@@ -39,6 +46,9 @@ class Transitions:
             "obs": (tuple(self.obs.shape[:2]), (t + 1, b)),
             "actions": (tuple(self.actions.shape), (t, b)),
             "episodic_counts": (tuple(self.episodic_counts.shape), (t, b)),
+            "state_keys": (tuple(self.state_keys.shape), (t, b)),
+            "episode_ids": (tuple(self.episode_ids.shape), (b,)),
+            "t_started": (tuple(self.t_started.shape), (b,)),
         }
         for name, (shape, wanted) in shapes.items():
             if shape != wanted:

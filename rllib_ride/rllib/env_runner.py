@@ -80,6 +80,7 @@ class BatchedEnvRunner(LockStepEnvRunner):
             terminated=np.empty(shape, bool),
             truncated=np.empty(shape, bool),
             counts=np.empty(shape, np.float32),
+            state_keys=np.empty(shape, np.int64),
             is_reset=np.empty(shape, bool),
             state_in=state_in,
         )
@@ -93,17 +94,19 @@ class BatchedEnvRunner(LockStepEnvRunner):
             rollout.rewards[t] = rewards
             rollout.terminated[t], rollout.truncated[t] = terminated, truncated
             rollout.observations[t + 1] = obs
-            rollout.counts[t] = self._count(obs, infos)
+            keys = self._state_keys(obs, infos)
+            rollout.state_keys[t] = keys.view(np.int64)
+            rollout.counts[t] = self._count(keys)
 
             self._log_ended_episodes(rewards, terminated | truncated)
             self._actor.begin(self._resetting)
             self._obs, self._resetting = rollout.observations[t + 1], terminated | truncated
         return rollout
 
-    def _count(self, obs: np.ndarray, infos: dict[str, Any]) -> np.ndarray:
+    def _count(self, keys: np.ndarray) -> np.ndarray:
         """N_ep of each environment's new state, `[N]`, this visit included."""
         self._counter.reset(self._resetting)
-        return self._counter.visit(self._state_keys(obs, infos), np.ones(self.num_envs, bool))
+        return self._counter.visit(keys, np.ones(self.num_envs, bool))
 
     def _state_keys(self, obs: np.ndarray, infos: dict[str, Any]) -> np.ndarray:
         """What makes two states the same for N_ep, a 64-bit key `[N]`."""

@@ -8,6 +8,7 @@ object store see what they always see.
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from ray.rllib.core.columns import Columns
 from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 from ray.rllib.env.utils.infinite_lookback_buffer import InfiniteLookbackBuffer
 
-from rllib_ride.rllib.settings import EPISODIC_COUNTS
+from rllib_ride.rllib.settings import EPISODE_IDS, EPISODIC_COUNTS, STATE_KEYS, T_STARTED
 
 _NEVER_TAKEN = 1e9
 """Behaviour log-probability of a padded step: its importance ratio exp(log pi - 1e9) is 0.
@@ -38,6 +39,7 @@ class Rollout:
         terminated: `[T, N]`.
         truncated: `[T, N]`, by the environment's time limit.
         counts: `[T, N]`, N_ep of the state reached.
+        state_keys: `[T, N]`, the 64-bit key of the state reached.
         is_reset: `[T, N]`, the step was an automatic reset: no transition.
         state_in: Recurrent state before the first step, arrays `[N, ...]`; None if there is none.
     """
@@ -49,6 +51,7 @@ class Rollout:
     terminated: np.ndarray
     truncated: np.ndarray
     counts: np.ndarray
+    state_keys: np.ndarray
     is_reset: np.ndarray
     state_in: dict[str, np.ndarray] | None
 
@@ -108,6 +111,7 @@ def _piece(
         extra_model_outputs={
             Columns.ACTION_LOGP: buffer(rollout.logp[start:end, n]),
             EPISODIC_COUNTS: buffer(rollout.counts[start:end, n]),
+            STATE_KEYS: buffer(rollout.state_keys[start:end, n]),
         },
         terminated=bool(rollout.terminated[end - 1, n]),
         truncated=bool(rollout.truncated[end - 1, n]),
@@ -133,8 +137,8 @@ def pad_episodes(
         time_limit_is_terminal: Whether a truncated episode's end counts as terminal.
 
     Returns:
-        RLlib's columns, arrays `[B, T + 1, ...]` with T the longest piece; `seq_lens` `[B]` and
-        `state_in` `[B, ...]`.
+        RLlib's columns, arrays `[B, T + 1, ...]` with T the longest piece; `seq_lens`,
+        `episode_ids` and `t_started` `[B]`, and `state_in` `[B, ...]`.
     """
     lengths = np.array([len(episode) for episode in episodes])
     shape = (len(episodes), int(lengths.max()) + 1)
@@ -151,6 +155,9 @@ def pad_episodes(
         Columns.TRUNCATEDS: np.zeros(shape, bool),
         Columns.ACTION_LOGP: np.full(shape, _NEVER_TAKEN, np.float32),
         EPISODIC_COUNTS: np.ones(shape, np.float32),
+        STATE_KEYS: np.zeros(shape, np.int64),
+        EPISODE_IDS: np.array([_episode_number(episode) for episode in episodes]),
+        T_STARTED: np.array([episode.t_started for episode in episodes]),
         Columns.LOSS_MASK: np.arange(shape[1]) < lengths[:, None],
         Columns.SEQ_LENS: (lengths + 1).astype(np.int32),
     }
@@ -162,6 +169,7 @@ def pad_episodes(
         batch[Columns.REWARDS][row, :steps] = episode.rewards.data
         batch[Columns.ACTION_LOGP][row, :steps] = extra[Columns.ACTION_LOGP].data
         batch[EPISODIC_COUNTS][row, :steps] = extra[EPISODIC_COUNTS].data
+        batch[STATE_KEYS][row, :steps] = extra[STATE_KEYS].data
         ended_by_limit = time_limit_is_terminal and episode.is_truncated
         batch[Columns.TERMINATEDS][row, steps - 1] = episode.is_terminated or ended_by_limit
         batch[Columns.TRUNCATEDS][row, steps - 1] = not batch[Columns.TERMINATEDS][row, steps - 1]
@@ -172,3 +180,9 @@ def pad_episodes(
             key: np.stack([state[key] for state in states]) for key in initial_state
         }
     return batch
+
+
+def _episode_number(episode: SingleAgentEpisode) -> int:
+    """A number for an episode's id, the same in every process; `hash` of a str is not."""
+    digest = hashlib.blake2b(episode.id_.encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little", signed=True)

@@ -13,7 +13,13 @@ from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
 
 from rllib_ride.intrinsic.method import IntrinsicMethod
 from rllib_ride.intrinsic.transitions import Transitions
-from rllib_ride.rllib.settings import EPISODIC_COUNTS, INTRINSIC_REWARDS
+from rllib_ride.rllib.settings import (
+    EPISODE_IDS,
+    EPISODIC_COUNTS,
+    INTRINSIC_REWARDS,
+    STATE_KEYS,
+    T_STARTED,
+)
 
 
 class IntrinsicModule(TorchRLModule, SelfSupervisedLossAPI):
@@ -114,4 +120,7 @@ def _transitions(columns: dict[str, Any]) -> Transitions:
         actions=columns[Columns.ACTIONS][:, :-1].transpose(0, 1),  # [T, B]
         episodic_counts=columns[EPISODIC_COUNTS][:, :-1].transpose(0, 1),  # [T, B]
         mask=columns[Columns.LOSS_MASK][:, :-1].transpose(0, 1),  # [T, B]
+        state_keys=columns[STATE_KEYS][:, :-1].transpose(0, 1),  # [T, B]
+        episode_ids=columns[EPISODE_IDS],  # [B]
+        t_started=columns[T_STARTED],  # [B]
     )

@@ -19,6 +19,15 @@ INTRINSIC_REWARDS = "intrinsic_rewards"
 EPISODIC_COUNTS = "episodic_counts"
 """Batch column: N_ep of the state each transition led to, the visit just made included."""
 
+STATE_KEYS = "state_keys"
+"""Batch column: the 64-bit key of the state each transition led to."""
+
+EPISODE_IDS = "episode_ids"
+"""Batch column: a 64-bit number for the episode that each row is a piece of, `[B]`."""
+
+T_STARTED = "t_started"
+"""Batch column: the step of its episode at which each row begins, `[B]`."""
+
 _KEY_IN_LEARNER_CONFIG = "intrinsic"
 
 PAPER_RMSPROP: Mapping[str, Any] = {"alpha": 0.99, "eps": 0.01, "momentum": 0.0}

@@ -138,6 +138,9 @@ class Reference:
             actions=actions,
             episodic_counts=torch.from_numpy(n_ep),
             mask=torch.ones(actions.shape, dtype=torch.bool),
+            state_keys=torch.zeros(actions.shape, dtype=torch.long),
+            episode_ids=torch.arange(actions.shape[1]),
+            t_started=torch.zeros(actions.shape[1], dtype=torch.long),
         )
 
     def method(self, name: str) -> IntrinsicMethod:

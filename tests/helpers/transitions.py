@@ -21,4 +21,7 @@ def random_transitions() -> Transitions:
         actions=torch.randint(0, A, (T, B), generator=generator),
         episodic_counts=torch.randint(1, 9, (T, B), generator=generator),
         mask=torch.arange(T)[:, None] < torch.tensor([6, 2, 4]),
+        state_keys=torch.randint(-(2**62), 2**62, (T, B), generator=generator),
+        episode_ids=torch.tensor([7, 8, 9]),
+        t_started=torch.tensor([0, 3, 0]),
     )

@@ -75,6 +75,9 @@ def test_the_example_in_the_documentation_works() -> None:
         actions=torch.zeros(5, 2, dtype=torch.long),
         episodic_counts=torch.ones(5, 2),
         mask=mask,
+        state_keys=torch.zeros(5, 2, dtype=torch.long),
+        episode_ids=torch.tensor([1, 2]),
+        t_started=torch.zeros(2, dtype=torch.long),
     )
     bonus = reconstruction.bonus(transitions)
     assert (bonus[mask] > 0).all() and not bonus[~mask].any()

@@ -14,6 +14,9 @@ def fields() -> dict[str, torch.Tensor]:
         "actions": torch.zeros(T, B, dtype=torch.long),
         "episodic_counts": torch.ones(T, B),
         "mask": torch.ones(T, B, dtype=torch.bool),
+        "state_keys": torch.zeros(T, B, dtype=torch.long),
+        "episode_ids": torch.zeros(B, dtype=torch.long),
+        "t_started": torch.zeros(B, dtype=torch.long),
     }
 
 
@@ -23,6 +26,9 @@ def fields() -> dict[str, torch.Tensor]:
         ("obs", torch.zeros(T, B, 7, 7, 3)),  # the last observation is missing
         ("actions", torch.zeros(B, T, dtype=torch.long)),  # batch-major
         ("episodic_counts", torch.ones(T + 1, B)),
+        ("state_keys", torch.ones(T + 1, B)),
+        ("episode_ids", torch.ones(T, B)),
+        ("t_started", torch.ones(T)),
     ],
 )
 def test_shapes_that_do_not_fit_are_told(field: str, value: torch.Tensor) -> None:

@@ -11,7 +11,7 @@ from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 
 from helpers.learners import logged, table_learner
 from rllib_ride.rllib.episodes import Rollout, cut_rollout, pad_episodes
-from rllib_ride.rllib.settings import EPISODIC_COUNTS
+from rllib_ride.rllib.settings import EPISODE_IDS, EPISODIC_COUNTS, STATE_KEYS, T_STARTED
 
 T, N = 11, 3
 
@@ -32,6 +32,7 @@ def rollout(ends: dict[int, list[int]], truncated: bool = False) -> Rollout:
         terminated=done & (not truncated),
         truncated=done & truncated,
         counts=number + 1,
+        state_keys=(number + 2).astype(np.int64),
         is_reset=is_reset,
         state_in={"h": np.arange(N)[:, None] + 0.5},
     )
@@ -85,8 +86,20 @@ def test_rows_are_padded_after_the_observation_a_piece_ends_in() -> None:
         np.testing.assert_array_equal(batch[Columns.OBS][row, steps + 1 :], 0)
         np.testing.assert_array_equal(batch[Columns.REWARDS][row, :steps], number)
         np.testing.assert_array_equal(batch[EPISODIC_COUNTS][row, :steps], number + 1)
+        np.testing.assert_array_equal(batch[STATE_KEYS][row, :steps], number + 2)
         assert batch[Columns.TERMINATEDS][row].sum() == done
         assert batch[Columns.TERMINATEDS][row, steps - 1] == done
+
+
+def test_pieces_of_one_episode_share_a_number_and_know_where_they_begin() -> None:
+    ids, started = ["a", "b", "c"], np.array([7, 0, 3])
+    first = cut_rollout(rollout(ENDS), ids, started)
+    second = cut_rollout(rollout({0: [], 1: [], 2: []}), ids, started)
+    batch = pad_episodes(first + second, None, time_limit_is_terminal=True)
+    numbers = batch[EPISODE_IDS].tolist()
+    assert numbers[6:8] == [numbers[0], numbers[3]]  # environment 0 goes on, and 1's last episode
+    assert len(set(numbers)) == 7
+    assert batch[T_STARTED].tolist() == [7, 0, 0, 0, 3, 0, 18, 1, 0]
 
 
 @pytest.mark.parametrize("terminal", [True, False])
@@ -110,6 +123,7 @@ def test_vtrace_bootstraps_from_the_value_a_piece_ends_in() -> None:
             extra_model_outputs={
                 Columns.ACTION_LOGP: list(-rng.uniform(0.5, 3, size=n)),
                 EPISODIC_COUNTS: [1.0] * n,
+                STATE_KEYS: [0] * n,
             },
             terminated=row == 1,
             len_lookback_buffer=0,

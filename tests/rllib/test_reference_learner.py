@@ -20,7 +20,14 @@ from ray.rllib.core.learner.learner import ENTROPY_KEY
 from helpers import reference
 from helpers.learners import logged, table_learner
 from rllib_ride.rllib.connectors import add_intrinsic_rewards
-from rllib_ride.rllib.settings import EPISODIC_COUNTS, INTRINSIC_MODULE_ID, IntrinsicSettings
+from rllib_ride.rllib.settings import (
+    EPISODE_IDS,
+    EPISODIC_COUNTS,
+    INTRINSIC_MODULE_ID,
+    STATE_KEYS,
+    T_STARTED,
+    IntrinsicSettings,
+)
 
 CASES = [
     pytest.param(path, field, id=f"{path.stem}:{field}")
@@ -119,6 +126,8 @@ def test_the_learner_takes_the_released_step(path: Path, name: str) -> None:
         transitions = ref.transitions()
         batch[Columns.OBS] = transitions.obs.transpose(0, 1)
         batch[EPISODIC_COUNTS] = torch.nn.functional.pad(transitions.episodic_counts.T, (0, 1))
+        batch[STATE_KEYS] = torch.zeros_like(batch[EPISODIC_COUNTS], dtype=torch.long)
+        batch[EPISODE_IDS], batch[T_STARTED] = transitions.episode_ids, transitions.t_started
         batch[Columns.REWARDS] = torch.nn.functional.pad(
             torch.as_tensor(ref["reward"][1:]).T, (0, 1)
         )

@@ -76,6 +76,9 @@ def fixed_batch() -> dict[str, torch.Tensor]:
         Columns.REWARDS: torch.zeros(3, 7),
         Columns.LOSS_MASK: torch.arange(7) < torch.tensor([[6], [2], [4]]),
         "episodic_counts": torch.as_tensor(rng.integers(1, 5, (3, 7)).astype(np.float32)),
+        "state_keys": torch.as_tensor(rng.integers(2**62, size=(3, 7))),
+        "episode_ids": torch.tensor([5, 6, 7]),
+        "t_started": torch.tensor([0, 4, 0]),
     }
 
 

@@ -12,7 +12,6 @@ from torch import Tensor
 from rllib_ride.intrinsic import bonuses, losses
 from rllib_ride.intrinsic.method import IntrinsicMethod
 from rllib_ride.intrinsic.networks import Embedding, ForwardModel, InverseModel
-from rllib_ride.intrinsic.spaces import num_actions
 from rllib_ride.intrinsic.transitions import Transitions
 
 
@@ -20,8 +19,8 @@ class DynamicsMethod(IntrinsicMethod):
     """A method whose embedding learns by a forward and an inverse model; it lacks the bonus only.
 
     Args:
-        observation_space: Box of uint8 images, (H, W, C).
-        action_space: Discrete, counted from 0.
+        observation_space: any that `Embedding` takes.
+        action_space: Discrete, counted from 0, or Box.
         forward_loss_coef: w_fw, the weight of the forward model's loss.
         inverse_loss_coef: w_inv, the weight of the inverse model's loss.
 
@@ -40,9 +39,8 @@ class DynamicsMethod(IntrinsicMethod):
         self.forward_loss_coef = forward_loss_coef
         self.inverse_loss_coef = inverse_loss_coef
         self.embedding = Embedding(observation_space)
-        sizes = self.embedding.num_features, num_actions(action_space)
-        self.forward_model = ForwardModel(*sizes)
-        self.inverse_model = InverseModel(*sizes)
+        self.forward_model = ForwardModel(self.embedding.num_features, action_space)
+        self.inverse_model = InverseModel(self.embedding.num_features, action_space)
 
     def loss(self, transitions: Transitions) -> tuple[Tensor, dict[str, Tensor]]:
         """w_fw * L_fw + w_inv * L_inv, summed over time, averaged over the batch.
@@ -51,10 +49,10 @@ class DynamicsMethod(IntrinsicMethod):
         ||phi(s_{t+1}) - phi(s_t)||_2: RIDE's bonus without its counts.
         """
         phi, phi_next = transitions.embed(self.embedding)  # [n, D] each
-        actions = transitions.pack(transitions.actions)  # [n]
+        actions = transitions.pack(transitions.actions)  # [n, ...]
 
         l_fw = losses.forward_error(self.forward_model(phi, actions), phi_next)  # [n]
-        l_inv = losses.inverse_error(self.inverse_model(phi, phi_next), actions)  # [n]
+        l_inv = self.inverse_model.error(phi, phi_next, actions)  # [n]
         impact = bonuses.impact(phi.detach(), phi_next.detach())  # [n]
 
         mask = transitions.mask

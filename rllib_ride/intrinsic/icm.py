@@ -19,8 +19,8 @@ class Icm(DynamicsMethod):
     docs/methods/icm.md tells the whole of it; `DynamicsMethod`, how it learns.
 
     Args:
-        observation_space: Box of uint8 images, (H, W, C).
-        action_space: Discrete, counted from 0.
+        observation_space: as `DynamicsMethod`'s.
+        action_space: as `DynamicsMethod`'s.
         distance: of the prediction from the state reached, `"released"`: the norm, as in the code
             that RIDE's authors released; `"paper"`: its square, as in the text of RIDE.
         **loss_coefs: those of `DynamicsMethod`.
@@ -45,7 +45,7 @@ class Icm(DynamicsMethod):
     def bonus(self, transitions: Transitions) -> Tensor:
         """Prediction error of each transition, [T, B]; 0 at padding."""
         phi, phi_next = transitions.embed(self.embedding)  # [n, D] each
-        actions = transitions.pack(transitions.actions)  # [n]
+        actions = transitions.pack(transitions.actions)  # [n, ...]
         phi_hat_next = self.forward_model(phi, actions)  # [n, D]
         squared = self.distance == "paper"
         return transitions.unpack(bonuses.icm(phi_hat_next, phi_next, squared=squared))

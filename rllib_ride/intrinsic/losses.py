@@ -39,6 +39,23 @@ def inverse_error(logits: Tensor, actions: Tensor) -> Tensor:
     return -log_probabilities.gather(-1, actions.long().unsqueeze(-1)).squeeze(-1)  # [...]
 
 
+def inverse_squared_error(prediction: Tensor, actions: Tensor) -> Tensor:
+    """Of the inverse model on a Box: L_inv = ||a_hat_t - a_t||_2^2 of each transition.
+
+    ICM (section 2.2) takes the cross-entropy of discrete actions as their likelihood. This is the
+    same for a Gaussian of variance 1/2 in each of A numbers, but for a constant; a sum over them,
+    for each is as much of the action as it would be alone.
+
+    Args:
+        prediction: the inverse model's output, [..., A].
+        actions: a_t, [..., A].
+
+    Returns:
+        [...].
+    """
+    return (prediction - actions).square().sum(dim=-1)
+
+
 def sum_over_time_mean_over_batch(x: Tensor, mask: Tensor) -> Tensor:
     """Sum over time of the mean over the batch, as T times the mean over real transitions.
 

@@ -1,37 +1,42 @@
 """The networks of the paper: state embedding, forward model and inverse model.
 
-Source: RIDE (ICLR 2020), sections 3 and 4 and appendix "Network Architectures". Layer widths of the
-embedding's last convolution, of both models and the initialisation are those of the authors'
-released code; the text leaves them open.
+Source: RIDE (ICLR 2020), sections 3 and 4 and appendix "Network Architectures"; the width of the
+models' hidden layer is that of the authors' released code. The paper has images and discrete
+actions; what stands in for them on other spaces is this package's.
 """
 
 from __future__ import annotations
 
-import math
-from typing import TypeVar
-
 import gymnasium as gym
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
-from rllib_ride.intrinsic.spaces import image_shape
+from rllib_ride.intrinsic import losses
+from rllib_ride.intrinsic.layers import (
+    HIDDEN_SIZE,
+    PIXEL_FILTERS,
+    Convolutions,
+    hidden_layer,
+    orthogonal,
+    output_layer,
+)
+from rllib_ride.intrinsic.spaces import (
+    check_observation_space,
+    flatten,
+    image_shape,
+    is_bytes,
+    is_image,
+    num_actions,
+)
 
-Layer = TypeVar("Layer", nn.Conv2d, nn.Linear)
-
-HIDDEN_SIZE = 256
-
-# Filters of each convolution. A MiniGrid view is a few cells wide, a rendered frame many pixels.
-GRID_FILTERS = (32, 32, 128)
-PIXEL_FILTERS = (32, 32, 32, 32)
-SMALLEST_PIXEL_IMAGE = 32
+VECTOR_FEATURES = 128  # as many as the paper has for a MiniGrid view
 
 
 class ConvStack(nn.Module):
-    """Convolutions over an image, 3x3, stride 2, padding 1, each followed by ELU.
+    """The convolutions of a policy on images.
 
     Args:
-        observation_space: Box of uint8 images, (H, W, C).
+        observation_space: Box of images, (H, W, C).
         grid_filters: filters of each convolution where both sides are under 32 cells.
         pixel_filters: the same for larger images.
 
@@ -50,47 +55,68 @@ class ConvStack(nn.Module):
         pixel_filters: tuple[int, ...] = PIXEL_FILTERS,
     ) -> None:
         super().__init__()
-        self.image_shape = image_shape(observation_space)
-        height, width, channels = self.image_shape
-
-        self.is_grid = max(height, width) < SMALLEST_PIXEL_IMAGE
-        filters = grid_filters if self.is_grid else pixel_filters
-        layers: list[nn.Module] = []
-        for n_in, n_out in zip((channels, *filters), filters, strict=False):
-            conv = nn.Conv2d(n_in, n_out, kernel_size=3, stride=2, padding=1)
-            layers += [orthogonal(conv, gain=nn.init.calculate_gain("relu")), nn.ELU()]
-            height, width = math.ceil(height / 2), math.ceil(width / 2)
-        self.convolutions = nn.Sequential(*layers)
-        self.num_features = filters[-1] * height * width
+        self.convolutions = Convolutions(
+            image_shape(observation_space), grid_filters, pixel_filters
+        )
+        self.is_grid = self.convolutions.is_grid
+        self.num_features = self.convolutions.num_features
 
     def forward(self, images: Tensor) -> Tensor:
         """Floating-point images [..., H, W, C] -> [..., D]."""
-        leading = images.shape[:-3]
-        images = images.reshape(-1, *self.image_shape)  # [N, H, W, C]
-        # The authors swap axes 1 and 3, so that height and width change places as well.
-        images = images.transpose(1, 3)  # [N, C, W, H]
-        # This memory layout halves the time of a learner step on pixels (CPU); values are the same.
-        images = images.contiguous(memory_format=torch.channels_last)
-        features: Tensor = self.convolutions(images)  # [N, filters, W', H']
-        return features.reshape(*leading, self.num_features)  # [..., D]
+        features: Tensor = self.convolutions(images)
+        return features
 
 
-class Embedding(ConvStack):
-    """The state embedding phi = f_emb(s), from images to vectors.
+class Embedding(nn.Module):
+    """The state embedding phi = f_emb(s), from observations to vectors.
 
-    Grids (MiniGrid's 7x7x3 gives D = 128) get 3 convolutions of 32, 32 and 128 filters; larger
-    images (42x42x4 gives D = 288) get 4 of 32.
+    | observations | layers, each followed by ELU | D |
+    |---|---|---|
+    | images, both sides under 32 cells | 3 convolutions of 32, 32, 128 filters | 7x7x3: 128 |
+    | larger images | 4 convolutions of 32 filters | 42x42x4: 288 |
+    | Box (n,) or (n, m), Discrete | fully connected, 256 and 128 units | 128 |
+
+    Bytes (a Box of uint8) are divided by 255. Other numbers are taken as they are: observations far
+    from -1 to 1 are for the user to scale, as with `gymnasium.wrappers.RescaleObservation`.
 
     Args:
-        observation_space: Box of uint8 images, (H, W, C).
+        observation_space: of the kinds above.
+
+    Attributes:
+        num_features: D, the size of phi.
+
+    Raises:
+        ValueError: the space is of another kind.
     """
 
     def __init__(self, observation_space: gym.Space) -> None:
-        super().__init__(observation_space, GRID_FILTERS)
+        super().__init__()
+        check_observation_space(observation_space)
+        self.observation_space = observation_space
+        # By the space, not by the tensors: bytes may have been made floats on the way.
+        self.divisor = 255.0 if is_bytes(observation_space) else 1.0
+        self.is_image = is_image(observation_space)
+        if self.is_image:
+            self.convolutions = Convolutions(image_shape(observation_space))
+            self.num_features = self.convolutions.num_features
+        else:
+            gain = nn.init.calculate_gain("relu")
+            self.fully_connected = nn.Sequential(
+                hidden_layer(int(gym.spaces.flatdim(observation_space))),
+                nn.ELU(),
+                orthogonal(nn.Linear(HIDDEN_SIZE, VECTOR_FEATURES), gain),
+                nn.ELU(),
+            )
+            self.num_features = VECTOR_FEATURES
 
     def forward(self, obs: Tensor) -> Tensor:
-        """Embeds images: [..., H, W, C], values 0 to 255 of any dtype -> [..., D] float32."""
-        return super().forward(obs.float() / 255.0)
+        """[..., *observation] of any dtype (integers [...] if Discrete) -> [..., D] float32."""
+        phi: Tensor
+        if self.is_image:
+            phi = self.convolutions(obs.float() / self.divisor)
+        else:
+            phi = self.fully_connected(flatten(obs, self.observation_space) / self.divisor)
+        return phi
 
 
 class ForwardModel(nn.Module):
@@ -98,19 +124,22 @@ class ForwardModel(nn.Module):
 
     Args:
         num_features: D, the size of phi.
-        num_actions: A.
+        action_space: Discrete, counted from 0, or Box.
+
+    Raises:
+        ValueError: the action space is something else.
     """
 
-    def __init__(self, num_features: int, num_actions: int) -> None:
+    def __init__(self, num_features: int, action_space: gym.Space) -> None:
         super().__init__()
-        self.num_actions = num_actions
-        self.hidden = _hidden_layer(num_features + num_actions)
-        self.out = _output_layer(num_features)
+        self.action_space = action_space
+        self.hidden = hidden_layer(num_features + num_actions(action_space))
+        self.out = output_layer(num_features)
 
     def forward(self, phi: Tensor, actions: Tensor) -> Tensor:
-        """[..., D], [...] integers from 0 to A - 1 -> [..., D]."""
-        one_hot = F.one_hot(actions.long(), self.num_actions).to(phi.dtype)  # [..., A]
-        hidden = torch.relu(self.hidden(torch.cat((phi, one_hot), dim=-1)))  # [..., 256]
+        """[..., D], a_t [..., *action] (integers [...] if Discrete) -> [..., D]."""
+        a = flatten(actions, self.action_space).to(phi.dtype)  # [..., A]
+        hidden = torch.relu(self.hidden(torch.cat((phi, a), dim=-1)))  # [..., 256]
         prediction: Tensor = self.out(hidden)  # [..., D]
         return prediction
 
@@ -120,32 +149,36 @@ class InverseModel(nn.Module):
 
     Args:
         num_features: D, the size of phi.
-        num_actions: A.
+        action_space: Discrete, counted from 0, or Box.
+
+    Raises:
+        ValueError: the action space is something else.
     """
 
-    def __init__(self, num_features: int, num_actions: int) -> None:
+    def __init__(self, num_features: int, action_space: gym.Space) -> None:
         super().__init__()
-        self.hidden = _hidden_layer(2 * num_features)
-        self.out = _output_layer(num_actions)
+        self.action_space = action_space
+        self.hidden = hidden_layer(2 * num_features)
+        self.out = output_layer(num_actions(action_space))
 
     def forward(self, phi: Tensor, phi_next: Tensor) -> Tensor:
-        """[..., D], [..., D] -> [..., A], one logit an action."""
+        """[..., D], [..., D] -> [..., A], a logit for each action, or the numbers in a Box."""
         hidden = torch.relu(self.hidden(torch.cat((phi, phi_next), dim=-1)))  # [..., 256]
-        logits: Tensor = self.out(hidden)  # [..., A]
-        return logits
+        prediction: Tensor = self.out(hidden)  # [..., A]
+        return prediction
 
+    def error(self, phi: Tensor, phi_next: Tensor, actions: Tensor) -> Tensor:
+        """L_inv: cross-entropy of Discrete actions, squared error of those in a Box.
 
-def _hidden_layer(num_inputs: int) -> nn.Linear:
-    return orthogonal(nn.Linear(num_inputs, HIDDEN_SIZE), gain=nn.init.calculate_gain("relu"))
+        Args:
+            phi: phi(s_t), [..., D].
+            phi_next: phi(s_{t+1}), [..., D].
+            actions: a_t, [..., *action], integers [...] if Discrete.
 
-
-def _output_layer(num_outputs: int) -> nn.Linear:
-    return orthogonal(nn.Linear(HIDDEN_SIZE, num_outputs), gain=1.0)
-
-
-def orthogonal(layer: Layer, gain: float) -> Layer:
-    """Initialises a layer in place: orthogonal weights times `gain`, biases zero."""
-    nn.init.orthogonal_(layer.weight, gain)
-    if layer.bias is not None:
-        nn.init.zeros_(layer.bias)
-    return layer
+        Returns:
+            [...].
+        """
+        prediction = self(phi, phi_next)  # [..., A]
+        if isinstance(self.action_space, gym.spaces.Discrete):
+            return losses.inverse_error(prediction, actions)
+        return losses.inverse_squared_error(prediction, flatten(actions, self.action_space))

@@ -18,7 +18,7 @@ class Rnd(IntrinsicMethod):
     docs/methods/rnd.md tells the whole of it.
 
     Args:
-        observation_space: Box of uint8 images, (H, W, C).
+        observation_space: any that `Embedding` takes.
         action_space: of any kind, it is not read.
         loss_coef: w_rnd, the weight of the predictor's loss.
 

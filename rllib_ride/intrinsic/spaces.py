@@ -1,30 +1,88 @@
-"""What an observation or action space must look like for the networks to be built on it."""
+"""What observation and action spaces the networks can be built on, and samples of them as vectors.
+
+| observations | are to the networks |
+|---|---|
+| Box (H, W, C), channels last | images |
+| Box (n,) or (n, m) | vectors, flattened |
+| Discrete | one-hot vectors |
+
+| actions | are to the networks |
+|---|---|
+| Discrete, counted from 0 | one-hot vectors |
+| Box of any shape | vectors, flattened |
+"""
 
 from __future__ import annotations
 
 import gymnasium as gym
 import numpy as np
+import torch.nn.functional as F
+from torch import Tensor
+
+_OBSERVATIONS = (
+    "a Box of images, shape (H, W, C) with the channels last, a Box of shape (n,) or (n, m), "
+    "or a Discrete"
+)
+_ACTIONS = "a Discrete counted from 0 or a Box"
+
+
+def check_observation_space(observation_space: gym.Space) -> None:
+    """Refuses an observation space that no embedding can be built on.
+
+    Raises:
+        ValueError: the message says what the space is and what would be right.
+    """
+    if isinstance(observation_space, gym.spaces.Discrete):
+        return
+    if isinstance(observation_space, gym.spaces.Dict):
+        raise ValueError(
+            f"observation space has keys {sorted(observation_space)}; the intrinsic networks read "
+            f"one of them: {_OBSERVATIONS}"
+        )
+    if not isinstance(observation_space, gym.spaces.Box):
+        raise ValueError(
+            f"observation space {observation_space} is not supported, want {_OBSERVATIONS}"
+        )
+    if len(observation_space.shape) not in (1, 2, 3):
+        raise ValueError(
+            f"observation space has shape {observation_space.shape}, want {_OBSERVATIONS}"
+        )
+    if is_image(observation_space):
+        image_shape(observation_space)
+
+
+def check_action_space(action_space: gym.Space) -> None:
+    """Refuses an action space that no forward and inverse model can be built on.
+
+    Raises:
+        ValueError: the message says what the space is and what would be right.
+    """
+    counted_from_0 = isinstance(action_space, gym.spaces.Discrete) and action_space.start == 0
+    if not (counted_from_0 or isinstance(action_space, gym.spaces.Box)):
+        raise ValueError(f"action space {action_space} is not supported, want {_ACTIONS}")
+
+
+def is_image(observation_space: gym.Space) -> bool:
+    """Whether observations have the three axes of an image, and so go through convolutions."""
+    return isinstance(observation_space, gym.spaces.Box) and len(observation_space.shape) == 3
+
+
+def is_bytes(observation_space: gym.Space) -> bool:
+    """Whether observations are numbers from 0 to 255, as pixels and cells of a grid are."""
+    return isinstance(observation_space, gym.spaces.Box) and observation_space.dtype == np.uint8
 
 
 def image_shape(observation_space: gym.Space) -> tuple[int, int, int]:
-    """The (H, W, C) of a channel-last uint8 image space.
+    """The (H, W, C) of a channel-last image space.
 
     Raises:
         ValueError: the space is something else; the message says what and what would be right.
     """
-    wanted = "a Box of uint8 images, shape (H, W, C) with the channels last"
-    if isinstance(observation_space, gym.spaces.Dict):
-        raise ValueError(
-            f"observation space has keys {sorted(observation_space)}; the intrinsic networks read "
-            f"one of them: {wanted}"
-        )
+    wanted = "a Box of images, shape (H, W, C) with the channels last"
     if not isinstance(observation_space, gym.spaces.Box):
         raise ValueError(f"observation space {observation_space} is not supported, want {wanted}")
-    if len(observation_space.shape) != 3 or observation_space.dtype != np.uint8:
-        raise ValueError(
-            f"observation space has shape {observation_space.shape} and dtype "
-            f"{observation_space.dtype}, want {wanted}"
-        )
+    if not is_image(observation_space):
+        raise ValueError(f"observation space has shape {observation_space.shape}, want {wanted}")
     height, width, channels = observation_space.shape
     if height < width == channels:
         raise ValueError(
@@ -35,13 +93,28 @@ def image_shape(observation_space: gym.Space) -> tuple[int, int, int]:
 
 
 def num_actions(action_space: gym.Space) -> int:
-    """The number of actions of a Discrete space counted from 0.
+    """A, the size of an action as a vector: how many there are in a Discrete, or numbers in a Box.
 
     Raises:
         ValueError: the space is something else.
     """
-    if not isinstance(action_space, gym.spaces.Discrete) or action_space.start != 0:
-        raise ValueError(
-            f"action space {action_space} is not supported, want a Discrete counted from 0"
-        )
-    return int(action_space.n)
+    check_action_space(action_space)
+    return int(gym.spaces.flatdim(action_space))
+
+
+def flatten(x: Tensor, space: gym.Space) -> Tensor:
+    """Samples of a Discrete or Box as vectors, each as `gymnasium.spaces.flatten` makes them.
+
+    Args:
+        x: [..., *space.shape], any dtype; integers [...] of a Discrete.
+        space: what they are samples of.
+
+    Returns:
+        [..., n] float32, one-hot if the space is Discrete.
+    """
+    size = int(gym.spaces.flatdim(space))
+    if isinstance(space, gym.spaces.Discrete):
+        return F.one_hot(x.long() - int(space.start), size).float()  # [..., n]
+    assert space.shape is not None, "a Box has a shape"
+    leading = x.shape[: x.dim() - len(space.shape)]
+    return x.reshape(*leading, size).float()  # [..., n]

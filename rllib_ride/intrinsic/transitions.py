@@ -18,8 +18,8 @@ class Transitions:
     (`pack`, `embed`) and lay the results out again (`unpack`).
 
     Attributes:
-        obs: [T+1, B, ...].
-        actions: a_t, [T, B] integers.
+        obs: [T+1, B, *observation], integers [T+1, B] where they are Discrete.
+        actions: a_t, [T, B] integers where they are Discrete, [T, B, *action] floats of a Box.
         episodic_counts: N_ep(s_{t+1}), [T, B] numbers, the visit just made included.
         mask: [T, B] bool, True where there is a real transition. What the other fields hold at
             padding does not matter.
@@ -44,7 +44,7 @@ class Transitions:
         t, b = self.mask.shape
         shapes = {
             "obs": (tuple(self.obs.shape[:2]), (t + 1, b)),
-            "actions": (tuple(self.actions.shape), (t, b)),
+            "actions": (tuple(self.actions.shape[:2]), (t, b)),
             "episodic_counts": (tuple(self.episodic_counts.shape), (t, b)),
             "state_keys": (tuple(self.state_keys.shape), (t, b)),
             "episode_ids": (tuple(self.episode_ids.shape), (b,)),

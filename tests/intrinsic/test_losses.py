@@ -30,6 +30,16 @@ def test_inverse_error() -> None:
     np.testing.assert_allclose(error, expected, rtol=1e-12)
 
 
+def test_inverse_squared_error() -> None:
+    prediction, actions = np.random.default_rng(0).normal(size=(2, T, B, A))
+    expected = np.zeros((T, B))
+    for a in range(A):
+        expected += (prediction[..., a] - actions[..., a]) ** 2
+
+    tensors = torch.from_numpy(prediction), torch.from_numpy(actions)
+    np.testing.assert_allclose(losses.inverse_squared_error(*tensors), expected, rtol=1e-12)
+
+
 @pytest.mark.parametrize("mask", [FULL, PADDED], ids=["full", "padded"])
 def test_sum_over_time_mean_over_batch(mask: NDArray) -> None:
     """As the paper has it; padded, T times the mean over what is real."""

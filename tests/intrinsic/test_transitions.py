@@ -6,6 +6,7 @@ import torch
 from rllib_ride.intrinsic import Transitions
 
 T, B = 4, 3
+MASK = torch.arange(T)[:, None] < torch.tensor([4, 1, 2])
 
 
 def fields() -> dict[str, torch.Tensor]:
@@ -36,12 +37,25 @@ def test_shapes_that_do_not_fit_are_told(field: str, value: torch.Tensor) -> Non
         Transitions(**(fields() | {field: value}))
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("obs", torch.zeros(T + 1, B, dtype=torch.long)),  # Discrete
+        ("obs", torch.zeros(T + 1, B, 5)),
+        ("actions", torch.zeros(T, B, 2, 3)),  # of a Box
+    ],
+)
+def test_observations_and_actions_have_the_axes_of_their_space(
+    field: str, value: torch.Tensor
+) -> None:
+    transitions = Transitions(**(fields() | {field: value, "mask": MASK}))
+    packed = transitions.pack(getattr(transitions, field)[-T:])
+    assert packed.shape == (7, *value.shape[2:])
+
+
 def test_the_mask_must_be_bool() -> None:
     with pytest.raises(ValueError, match="torch.uint8"):
         Transitions(**(fields() | {"mask": torch.ones(T, B, dtype=torch.uint8)}))
-
-
-MASK = torch.arange(T)[:, None] < torch.tensor([4, 1, 2])
 
 
 def test_unpack_lays_out_what_pack_took_and_silences_even_nan() -> None:

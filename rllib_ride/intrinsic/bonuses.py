@@ -91,3 +91,65 @@ def rnd(prediction: Tensor, target: Tensor) -> Tensor:
         [...].
     """
     return torch.linalg.vector_norm(prediction - target, dim=-1)
+
+
+def count(n: Tensor) -> Tensor:
+    """Count: r_t = 1 / sqrt(N(s_{t+1})).
+
+    Source: Strehl and Littman, "An analysis of model-based Interval Estimation for Markov Decision
+    Processes", JCSS 2008, the bonus of MBIE-EB, as Bellemare et al., "Unifying Count-Based
+    Exploration and Intrinsic Motivation", NeurIPS 2016, brought it to deep RL.
+
+    Args:
+        n: N(s_{t+1}), [...], visits of the reached state in all of training, the visit just made
+            included.
+
+    Returns:
+        [...].
+    """
+    return 1.0 / torch.sqrt(n)
+
+
+def noveld(novelty: Tensor, novelty_next: Tensor, n_ep: Tensor, *, alpha: float) -> Tensor:
+    """NovelD: r_t = max(nov(s_{t+1}) - alpha nov(s_t), 0) * 1[N_ep(s_{t+1}) = 1].
+
+    Source: Zhang et al., "NovelD: A Simple yet Effective Exploration Criterion", NeurIPS 2021,
+    section 3, with nov(s) the `rnd` of s.
+
+    Args:
+        novelty: nov(s_t), [...].
+        novelty_next: nov(s_{t+1}), [...].
+        n_ep: N_ep(s_{t+1}), [...], as in `ride`.
+        alpha: how much of the novelty of the state left is taken off.
+
+    Returns:
+        [...].
+    """
+    rise = (novelty_next - alpha * novelty).clamp(min=0.0)  # [...]
+    return torch.where(n_ep == 1, rise, 0.0)
+
+
+def e3b(phi: Tensor, c: Tensor) -> Tensor:
+    """E3B: b_t = phi(s_t)^T C_{t-1}^{-1} phi(s_t), with C_t = C_{t-1} + phi(s_t) phi(s_t)^T.
+
+    Source: Henaff et al., "Exploration via Elliptical Episodic Bonuses", NeurIPS 2022, section 3.
+
+    For S states at once and without an inverse: det C_t = det C_{t-1} (1 + b_t) by the determinant
+    lemma, and the leading minors of the [S, S] matrix I + Phi C_0^{-1} Phi^T are det C_t / det C_0,
+    so that the diagonal of its Cholesky factor holds sqrt(1 + b_t).
+
+    Args:
+        phi: phi(s_1) to phi(s_S), [..., S, D], an episode's states in order; of double precision,
+            for small b_t are differences of numbers near 1.
+        c: C_0, [..., D, D], lambda I plus phi phi^T of each state before s_1.
+
+    Returns:
+        b_1 to b_S, [..., S].
+    """
+    # cholesky_ex: unlike cholesky, it makes NaN of NaN, which the caller can name the source of.
+    root = torch.linalg.cholesky_ex(c).L  # [..., D, D]
+    whitened = torch.linalg.solve_triangular(root, phi.mT, upper=False)  # [..., D, S]
+    gram = whitened.mT @ whitened  # [..., S, S]
+    identity = torch.eye(gram.shape[-1], dtype=gram.dtype, device=gram.device)
+    factor = torch.linalg.cholesky_ex(identity + gram).L  # [..., S, S]
+    return factor.diagonal(dim1=-2, dim2=-1).square() - 1.0

@@ -72,11 +72,11 @@ def hash_observations(obs: NDArray) -> NDArray[np.uint64]:
     words = padded.view("<u8")  # [N, words]
 
     # Without an offset of its own, a word would count the same wherever it stands.
-    offsets = _scramble(np.arange(1, num_words + 1, dtype=np.uint64))  # [words]
-    return _scramble(_scramble(words + offsets).sum(axis=1, dtype=np.uint64))  # [N]
+    offsets = scramble(np.arange(1, num_words + 1, dtype=np.uint64))  # [words]
+    return scramble(scramble(words + offsets).sum(axis=1, dtype=np.uint64))  # [N]
 
 
-def _scramble(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def scramble(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """SplitMix64's step and finaliser: one-to-one on 64 bits, each bit in moves about half out.
 
     Source: Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014.

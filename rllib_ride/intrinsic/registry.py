@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import difflib
 
+from rllib_ride.intrinsic.count import Count
+from rllib_ride.intrinsic.e3b import E3b
 from rllib_ride.intrinsic.icm import Icm
 from rllib_ride.intrinsic.method import IntrinsicMethod
 from rllib_ride.intrinsic.no_episodic_counts import NoEntropyNoEpisodicCounts, NoEpisodicCounts
+from rllib_ride.intrinsic.noveld import NovelD
 from rllib_ride.intrinsic.only_episodic_counts import OnlyEpisodicCounts
 from rllib_ride.intrinsic.ride import Ride
+from rllib_ride.intrinsic.ride_raw_observations import RideRawObservations
 from rllib_ride.intrinsic.rnd import Rnd
 
 _METHODS: dict[str, type[IntrinsicMethod] | None] = {
@@ -16,9 +20,13 @@ _METHODS: dict[str, type[IntrinsicMethod] | None] = {
     "ride": Ride,
     "icm": Icm,
     "rnd": Rnd,
+    "count": Count,
     "only_episodic_counts": OnlyEpisodicCounts,
     "no_episodic_counts": NoEpisodicCounts,
     "no_entropy_no_episodic_counts": NoEntropyNoEpisodicCounts,
+    "ride_raw_observations": RideRawObservations,
+    "noveld": NovelD,
+    "e3b": E3b,
 }
 
 

@@ -37,17 +37,19 @@ class Rnd(IntrinsicMethod):
     @torch.no_grad()
     def bonus(self, transitions: Transitions) -> Tensor:
         """The predictor's error on each state reached, [T, B]; 0 at padding."""
-        return transitions.unpack(self._error(transitions))
+        obs_next = transitions.pack(transitions.obs[1:])  # [n, H, W, C]
+        return transitions.unpack(self.novelty(obs_next))
 
     def loss(self, transitions: Transitions) -> tuple[Tensor, dict[str, Tensor]]:
         """w_rnd times the predictor's error, summed over time, averaged over the batch.
 
         Logs `rnd_loss`, its weight included.
         """
-        error = transitions.unpack(self._error(transitions))  # [T, B]
+        obs_next = transitions.pack(transitions.obs[1:])  # [n, H, W, C]
+        error = transitions.unpack(self.novelty(obs_next))  # [T, B]
         loss = self.loss_coef * losses.sum_over_time_mean_over_batch(error, transitions.mask)
         return loss, {"rnd_loss": loss.detach()}
 
-    def _error(self, transitions: Transitions) -> Tensor:
-        obs_next = transitions.pack(transitions.obs[1:])  # [n, H, W, C]
-        return bonuses.rnd(self.predictor(obs_next), self.target(obs_next))  # [n]
+    def novelty(self, obs: Tensor) -> Tensor:
+        """The predictor's error on each of n states: [n, H, W, C] -> [n]."""
+        return bonuses.rnd(self.predictor(obs), self.target(obs))

@@ -52,6 +52,7 @@ CHECKED_IN_INTRINSIC = (  # tests/intrinsic/test_reference.py
     "intrinsic/rnd",
     "intrinsic/no_episodic_counts",
     "intrinsic/only_episodic_counts",
+    "intrinsic/count",
     "total_reward/*",
     "grad_norm/embedding",
     "grad_norm/forward",
@@ -71,7 +72,6 @@ CHECKED_IN_LEARNER = (  # tests/rllib/test_reference_learner.py
     "grad_target_logits/ride",
     "grad_values/ride",
 )
-OF_METHODS_TO_COME = ("intrinsic/count",)
 
 # The released networks and layers, and what they are called here.
 _NETWORKS = {
@@ -143,15 +143,18 @@ class Reference:
             t_started=torch.zeros(actions.shape[1], dtype=torch.long),
         )
 
+    def spaces(self) -> tuple[gym.spaces.Box, gym.spaces.Discrete]:
+        """Of the observations and of the actions."""
+        return (
+            gym.spaces.Box(0, 255, self._channel_last_obs().shape[2:], np.uint8),
+            gym.spaces.Discrete(len(self["weights/inverse/id_out.bias"])),
+        )
+
     def method(self, name: str) -> IntrinsicMethod:
         """A method with the weights and loss coefficients of the file."""
         cls = get_method(name)
         assert cls is not None
-        method = cls(
-            gym.spaces.Box(0, 255, self._channel_last_obs().shape[2:], np.uint8),
-            gym.spaces.Discrete(len(self["weights/inverse/id_out.bias"])),
-            **self.method_config(name),
-        )
+        method = cls(*self.spaces(), **self.method_config(name))
         for network_name, network in self.networks(method).items():
             network.load_state_dict(self.weights(f"weights/{network_name}/"))
         return method

@@ -9,7 +9,7 @@ import pytest
 from rllib_ride import intrinsic
 
 FILES = sorted(Path(intrinsic.__file__).parent.glob("*.py"))
-ALLOWED = {"gymnasium", "numpy", "torch", *sys.stdlib_module_names}
+ALLOWED = {"gymnasium", "numba", "numpy", "torch", *sys.stdlib_module_names}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

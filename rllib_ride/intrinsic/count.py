@@ -1,0 +1,56 @@
+"""Count: visits of the state reached, over the whole of training (RIDE's baseline, ICLR 2020)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import gymnasium as gym
+import torch
+from torch import Tensor
+
+from rllib_ride.intrinsic import bonuses
+from rllib_ride.intrinsic.method import IntrinsicMethod
+from rllib_ride.intrinsic.transitions import Transitions
+from rllib_ride.intrinsic.visit_table import VisitTable
+
+
+class Count(IntrinsicMethod):
+    """Pays for states that training has seldom reached, in whichever episode and environment.
+
+    Nothing is learned, so there are no networks; the visits are in `state_dict`.
+    docs/methods/count.md tells the whole of it.
+
+    Args:
+        observation_space: of any kind, it is not read.
+        action_space: of any kind, it is not read.
+    """
+
+    needs_state_keys: ClassVar[bool] = True
+
+    def __init__(self, observation_space: gym.Space, action_space: gym.Space) -> None:
+        super().__init__(observation_space, action_space)
+        self._visits = VisitTable()
+
+    @torch.no_grad()
+    def bonus(self, transitions: Transitions) -> Tensor:
+        """1 / sqrt(N) of each transition, [T, B]; 0 at padding.
+
+        Enters the visits first, in order of time: asking twice counts them twice.
+        """
+        keys = transitions.pack(transitions.state_keys)  # [n]
+        n = torch.from_numpy(self._visits.visit(keys.numpy(force=True)))  # [n]
+        return transitions.unpack(bonuses.count(n.to(keys.device)))
+
+    def loss(self, transitions: Transitions) -> tuple[Tensor, dict[str, Tensor]]:
+        """0: there is nothing to learn. Logs `visited_states`, the number of states counted."""
+        device = transitions.mask.device
+        visited_states = torch.tensor(float(len(self._visits)), device=device)
+        return torch.zeros((), device=device), {"visited_states": visited_states}
+
+    def get_extra_state(self) -> Tensor:
+        """The visits, for `state_dict`; no buffer, as load_state_dict fixes the size of those."""
+        return torch.from_numpy(self._visits.entries())
+
+    def set_extra_state(self, state: Tensor) -> None:
+        """Takes the visits from a state dict, in place of those counted so far."""
+        self._visits.load(state.numpy(force=True))

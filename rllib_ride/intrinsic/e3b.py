@@ -1,0 +1,138 @@
+"""E3B, exploration via elliptical episodic bonuses (Henaff et al., NeurIPS 2022)."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+
+import gymnasium as gym
+import torch
+from torch import Tensor
+
+from rllib_ride.intrinsic import bonuses, losses
+from rllib_ride.intrinsic.method import IntrinsicMethod
+from rllib_ride.intrinsic.networks import Embedding, InverseModel
+from rllib_ride.intrinsic.transitions import Transitions
+
+NUM_EPISODES = 1024  # whose C is kept: more than go on at a time, as those that end are not told
+NUM_STATES = 128  # whose bonuses are found together: time and memory grow with the square
+
+
+class E3b(IntrinsicMethod):
+    """Pays for states unlike those of the episode so far, in an embedding of what actions change.
+
+    The covariances C of the running episodes are kept from batch to batch, and are not in
+    `state_dict`: an episode that the module does not know begins with the first state it sees.
+    docs/methods/e3b.md tells the whole of it.
+
+    Args:
+        observation_space: Box of uint8 images, (H, W, C).
+        action_space: Discrete, counted from 0, or Box.
+        ridge: lambda, of C = lambda I before an episode's first state.
+        inverse_loss_coef: w_inv, the weight of the inverse model's loss.
+
+    Raises:
+        ValueError: a space is not supported.
+    """
+
+    def __init__(
+        self,
+        observation_space: gym.Space,
+        action_space: gym.Space,
+        ridge: float = 0.1,
+        inverse_loss_coef: float = 1.0,
+    ) -> None:
+        super().__init__(observation_space, action_space)
+        self.ridge = ridge
+        self.inverse_loss_coef = inverse_loss_coef
+        self.embedding = Embedding(observation_space)
+        self.inverse_model = InverseModel(self.embedding.num_features, action_space)
+        self._covariances: OrderedDict[int, Tensor] = OrderedDict()  # by episode, each [D, D]
+
+    @torch.no_grad()
+    def bonus(self, transitions: Transitions) -> Tensor:
+        """phi^T C^{-1} phi of each state reached, [T, B]; 0 at padding.
+
+        C is in double precision here (see `bonuses.e3b`) and in single where it is kept. Enters
+        the states into their episodes' C: asking twice enters them twice.
+        """
+        phi = self._states(transitions)  # [T+1, B, D]
+        bonus = phi.new_zeros(transitions.mask.shape)  # [T, B]
+        for rows in _waves(transitions):
+            episodes = transitions.episode_ids[rows].tolist()
+            begins = (transitions.t_started[rows] == 0).tolist()
+            c = torch.stack([self._take(*row) for row in zip(episodes, begins, strict=True)])
+            bonus[:, rows], c = _pay(phi[:, rows], transitions.mask[:, rows], c)
+            for episode, matrix in zip(episodes, c.float(), strict=True):
+                self._covariances[episode] = matrix.clone()  # a view would hold all of c
+        while len(self._covariances) > NUM_EPISODES:
+            self._covariances.popitem(last=False)
+        return torch.where(transitions.mask, bonus.float(), 0.0)
+
+    def loss(self, transitions: Transitions) -> tuple[Tensor, dict[str, Tensor]]:
+        """w_inv * L_inv, summed over time, averaged over the batch.
+
+        Logs `inverse_loss`, its weight included.
+        """
+        phi, phi_next = transitions.embed(self.embedding)  # [n, D] each
+        actions = transitions.pack(transitions.actions)  # [n]
+        l_inv = self.inverse_model.error(phi, phi_next, actions)  # [n]
+        loss = self.inverse_loss_coef * losses.sum_over_time_mean_over_batch(
+            transitions.unpack(l_inv), transitions.mask
+        )
+        return loss, {"inverse_loss": loss.detach()}
+
+    def _states(self, transitions: Transitions) -> Tensor:
+        """The embedding of each state, [T+1, B, D] of double precision; 0 where there is none."""
+        mask = transitions.mask
+        phi, phi_next = (x.double() for x in transitions.embed(self.embedding))  # [n, D] each
+        states = phi.new_zeros(len(mask) + 1, mask.shape[1], phi.shape[-1])  # [T+1, B, D]
+        states[:-1][mask] = phi
+        states[1:][mask] = phi_next
+        return states
+
+    def _take(self, episode: int, begins: bool) -> Tensor:
+        """C of an episode's states so far, [D, D], out of those kept."""
+        c = self._covariances.pop(episode, None)
+        if begins or c is None:
+            c = self.ridge * torch.eye(self.embedding.num_features)
+        device = next(self.parameters()).device
+        return c.to(device, torch.float64)
+
+
+def _pay(phi: Tensor, mask: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
+    """The bonuses of W sequences, and their C with the states left.
+
+    The last state of a sequence is paid for, and is left with the first step of the next one.
+
+    Args:
+        phi: [T+1, W, D].
+        mask: [T, W].
+        c: [W, D, D].
+
+    Returns:
+        [T, W] and [W, D, D].
+    """
+    left = torch.where(mask.unsqueeze(-1), phi[:-1], 0.0).transpose(0, 1)  # [W, T, D]
+    bonus = []
+    for t in range(0, len(mask), NUM_STATES):
+        states = phi[t : t + NUM_STATES + 1].transpose(0, 1)  # [W, S+1, D]
+        bonus.append(bonuses.e3b(states, c)[:, 1:].T)  # [S, W]
+        part = left[:, t : t + NUM_STATES]  # [W, S, D]
+        c = c + part.mT @ part
+    return torch.cat(bonus), c
+
+
+def _waves(transitions: Transitions) -> list[list[int]]:
+    """The columns of a batch in groups, each with an episode's next sequence: in order of time."""
+    waves: list[list[int]] = []
+    num_sequences: Counter[int] = Counter()
+    episodes = transitions.episode_ids.tolist()
+    not_empty = transitions.mask[0].tolist()
+    for b in transitions.t_started.argsort().tolist():
+        if not_empty[b]:
+            wave = num_sequences[episodes[b]]
+            num_sequences[episodes[b]] += 1
+            if wave == len(waves):
+                waves.append([])
+            waves[wave].append(b)
+    return waves

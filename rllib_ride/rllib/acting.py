@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import torch
+import tree
+from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.core.columns import Columns
 from ray.rllib.core.rl_module.torch import TorchRLModule
+from ray.rllib.utils.spaces.space_utils import clip_action, unsquash_action
 from torch import Tensor
 
 
@@ -20,7 +24,8 @@ class LockStepActor:
         device: Where the module is.
 
     Attributes:
-        state: The recurrent state before the next step, tensors `[N, ...]`; None if there is none.
+        state: The recurrent state before the next step, a tree of tensors `[N, ...]`; None if
+            there is none.
     """
 
     def __init__(
@@ -30,30 +35,36 @@ class LockStepActor:
         self._initial_state: dict[str, Tensor] | None = None
         self.state: dict[str, Tensor] | None = None
         if module.is_stateful():
-            initial = module.get_initial_state()
-            self._initial_state = {k: torch.as_tensor(v).to(device) for k, v in initial.items()}
-            self.state = {
-                key: value.expand(num_envs, *value.shape).clone()
-                for key, value in self._initial_state.items()
-            }
+            self._initial_state = tree.map_structure(
+                lambda x: torch.as_tensor(x).to(device), module.get_initial_state()
+            )
+            self.state = tree.map_structure(
+                lambda x: x.expand(num_envs, *x.shape).clone(), self._initial_state
+            )
 
     @torch.no_grad()
     def act(
-        self, obs: np.ndarray, *, explore: bool, timestep: int = 0
-    ) -> tuple[np.ndarray, np.ndarray]:
+        self, obs: Any, *, explore: bool, timestep: int = 0
+    ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """Chooses an action for each environment and advances the recurrent state.
 
         Args:
-            obs: `[N, ...]`.
+            obs: `[N, ...]`, or a dict of such.
             explore: Sample from the policy; otherwise take its likeliest action.
             timestep: Steps sampled so far, for modules that explore less and less.
 
         Returns:
-            Actions `[N, ...]` and their log-probabilities `[N]`.
+            Actions `[N, ...]`, and the columns `action_logp` `[N]` and `action_dist_inputs`
+            `[N, ...]`.
         """
-        batch: dict[str, Any] = {Columns.OBS: torch.as_tensor(obs, device=self._device)}
+        batch: dict[str, Any] = {
+            Columns.OBS: tree.map_structure(lambda x: torch.as_tensor(x, device=self._device), obs)
+        }
         if self.state is not None:
-            batch[Columns.OBS] = batch[Columns.OBS].unsqueeze(1)  # [N, 1, ...]
+            batch[Columns.OBS] = tree.map_structure(
+                lambda x: x.unsqueeze(1),  # [N, 1, ...]
+                batch[Columns.OBS],
+            )
             batch[Columns.STATE_IN] = self.state
         if explore:
             out = self._module.forward_exploration(batch, t=timestep)
@@ -67,11 +78,34 @@ class LockStepActor:
         policy = distribution.from_logits(inputs)
         actions: Any = (policy if explore else policy.to_deterministic()).sample()
         logp: Any = policy.logp(actions)
-        return actions.numpy(force=True), logp.numpy(force=True)
+        return actions.numpy(force=True), {
+            Columns.ACTION_LOGP: logp.numpy(force=True),
+            Columns.ACTION_DIST_INPUTS: inputs.numpy(force=True),
+        }
 
     def begin(self, env_mask: np.ndarray) -> None:
         """Gives environments that begin an episode, `[N]` bool, the initial state."""
         if self.state is not None and self._initial_state is not None and env_mask.any():
             begins = torch.from_numpy(env_mask).to(self._device)
-            for key, value in self._initial_state.items():
-                self.state[key][begins] = value
+
+            def restart(state: Tensor, initial: Tensor) -> None:
+                state[begins] = initial
+
+            tree.map_structure(restart, self.state, self._initial_state)
+
+
+def actions_for_env(
+    actions: np.ndarray, action_space: gym.Space, config: AlgorithmConfig
+) -> np.ndarray:
+    """The policy's actions `[N, ...]` as the environments expect them.
+
+    RLlib's policies act in [-1, 1] where the action space is a bounded Box; what is learned from
+    is their own action.
+    """
+    if not isinstance(action_space, gym.spaces.Box):
+        return actions
+    if config.normalize_actions:
+        return unsquash_action(actions, action_space)
+    if config.clip_actions:
+        return clip_action(actions, action_space)
+    return actions

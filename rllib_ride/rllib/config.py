@@ -6,6 +6,7 @@ import dataclasses
 import difflib
 import importlib
 import inspect
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,25 +14,47 @@ import gymnasium as gym
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.algorithms.appo import APPOConfig
 from ray.rllib.algorithms.impala import IMPALAConfig
+from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+from ray.rllib.env.multi_agent_env import MultiAgentEnv
+from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
 
 from rllib_ride.intrinsic.method import IntrinsicMethod
 from rllib_ride.intrinsic.registry import get_method
-from rllib_ride.intrinsic.spaces import image_shape, num_actions
+from rllib_ride.intrinsic.spaces import check_action_space, check_observation_space
 from rllib_ride.rllib.connectors import LearnerPipeline
 from rllib_ride.rllib.env_runner import BatchedEnvRunner
-from rllib_ride.rllib.learner import IntrinsicIMPALALearner
+from rllib_ride.rllib.learner import (
+    IntrinsicAPPOLearner,
+    IntrinsicIMPALALearner,
+    IntrinsicLearner,
+    IntrinsicPPOLearner,
+)
 from rllib_ride.rllib.module import IntrinsicModule
-from rllib_ride.rllib.policy import RecurrentPolicy
+from rllib_ride.rllib.policy import IMAGE, RecurrentPolicy
 from rllib_ride.rllib.ray_internals import (
+    custom_connectors,
+    has_model_config,
     is_tune_env,
+    make_single_env,
     plugs_in_use,
     policy_spec,
-    refuse_what_is_skipped,
+    refuse_unsupported_sampling,
+    skipped_in_lock_step,
 )
 from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID, IntrinsicSettings
+from rllib_ride.rllib.stock_runner import CountingEnvRunner
+from rllib_ride.rllib.visits import observation_entry
+
+# APPO's config is one of IMPALA's, so it comes first.
+LEARNERS: dict[type[AlgorithmConfig], type[IntrinsicLearner]] = {
+    APPOConfig: IntrinsicAPPOLearner,
+    IMPALAConfig: IntrinsicIMPALALearner,
+    PPOConfig: IntrinsicPPOLearner,
+}
+"""The algorithms that an intrinsic reward works with, and what learns there."""
 
 
 def add_intrinsic_reward(
@@ -40,11 +63,12 @@ def add_intrinsic_reward(
     """Adds an intrinsic reward to an RLlib config.
 
     Call it after `environment()`. It sets the Learner, its connectors, the EnvRunner class and the
-    RLModules; everything else is yours. If the config names no RLModule, the policy is the paper's
-    (`RecurrentPolicy`).
+    RLModules; everything else is yours. If the config names no RLModule and no `model_config`, the
+    policy for images and Discrete actions is the paper's (`RecurrentPolicy`), and for all else
+    RLlib's default.
 
     Args:
-        config: An `IMPALAConfig`. Changed in place.
+        config: An `IMPALAConfig`, `APPOConfig` or `PPOConfig`. Changed in place.
         method: One of `rllib_ride.methods()`; `"none"` trains the same learner without a bonus. A
             method defined with an entropy coefficient sets the config's.
         coef: Weight of the bonus in the reward.
@@ -57,33 +81,39 @@ def add_intrinsic_reward(
         ValueError: If the algorithm, the environment's spaces or a setting are not supported; the
             message says what is.
     """
-    if not isinstance(config, IMPALAConfig) or isinstance(config, APPOConfig):
+    learner_class = next((LEARNERS[cls] for cls in LEARNERS if isinstance(config, cls)), None)
+    if learner_class is None:
         raise ValueError(
-            f"{type(config).__name__} is not supported; an intrinsic reward needs IMPALAConfig"
+            f"{type(config).__name__} is not supported; an intrinsic reward needs "
+            f"{', '.join(cls.__name__ for cls in LEARNERS)}"
         )
     _check_config(config)
     method_class = get_method(method)
     spec = _gym_spec(config)
     settings.setdefault("counts", "full" if _reports_state_keys(spec) else "view")
     chosen = _settings(method=method, coef=coef, **settings)
-    _check_spaces(config, spec)
+    observation_space, action_space = _spaces(config, spec)
+    if not custom_connectors(config):  # which may make of the spaces what they like
+        _check_spaces(config.env, observation_space, action_space, chosen)
+    is_ppo = isinstance(config, PPOConfig)
+    if is_ppo and chosen.sum_over_time:
+        raise ValueError("sum_over_time=True is not supported with PPO; IMPALA and APPO have it")
     if method_class is not None:
         _check_method_config(method, method_class, chosen.method_config)
 
     chosen.store_in(config)
-    config.env_runners(env_runner_cls=BatchedEnvRunner)
+    config.env_runners(env_runner_cls=_runner(config))
     if spec is not None and spec.vector_entry_point is not None:
         config.env_runners(
             gym_env_vectorize_mode=gym.VectorizeMode.VECTOR_ENTRY_POINT,
         )
     config.learners(
-        learner_connector=LearnerPipeline(chosen),
+        learner_connector=LearnerPipeline(chosen, whole_fragments=not is_ppo),
         add_default_connectors_to_learner_pipeline=False,
-        learner_class=IntrinsicIMPALALearner,
+        learner_class=learner_class,
     )
 
-    policy = policy_spec(config) or RLModuleSpec(module_class=RecurrentPolicy)
-    modules = {DEFAULT_MODULE_ID: policy}
+    modules = {DEFAULT_MODULE_ID: _policy(config, observation_space, action_space)}
     if method_class is not None:
         if method_class.entropy_coeff is not None:
             config.training(entropy_coeff=method_class.entropy_coeff)
@@ -95,26 +125,62 @@ def add_intrinsic_reward(
                 "method_class": method_class,
                 "method_config": dict(chosen.method_config),
                 "counts": chosen.counts,  # so that a checkpoint can tell
+                "observation_key": chosen.observation_key,
             },
         )
     config.rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs=modules))
     return config
 
 
+def _policy(
+    config: AlgorithmConfig, observation_space: gym.Space, action_space: gym.Space
+) -> RLModuleSpec:
+    """The user's own module, or the paper's where it fits, or RLlib's."""
+    spec = policy_spec(config)
+    if spec is not None:
+        return spec
+    image: gym.Space | None = observation_space
+    if isinstance(observation_space, gym.spaces.Dict):
+        image = observation_space.get(IMAGE)
+    is_image = isinstance(image, gym.spaces.Box) and len(image.shape) == 3
+    if is_image and isinstance(action_space, gym.spaces.Discrete) and not has_model_config(config):
+        return RLModuleSpec(module_class=RecurrentPolicy)
+    if not isinstance(observation_space, gym.spaces.Box) and not custom_connectors(config):
+        raise ValueError(
+            f"environment {config.env}: RLlib's default module reads Box observations, not "
+            f"{observation_space}: name an RLModule of your own, or turn them into vectors by "
+            "config.env_runners(env_to_module_connector=lambda env, spaces, device: "
+            "FlattenObservations())"
+        )
+    return RLModuleSpec()
+
+
 def _check_config(config: AlgorithmConfig) -> None:
     """Refuses what the config holds and an intrinsic reward cannot work with."""
     if config.env is None:
         raise ValueError("the config has no environment yet; call config.environment(...) first")
-    if config.is_multi_agent:
+    is_multi_agent_env = isinstance(config.env, type) and issubclass(config.env, MultiAgentEnv)
+    if config.is_multi_agent or is_multi_agent_env:
         raise ValueError("multi-agent configs are not supported; one agent is")
-    if config.num_learners > 1:
-        raise ValueError(f"num_learners={config.num_learners} is not supported; 0 and 1 are")
     if not IntrinsicSettings.are_in(config) and plugs_in_use(config):
         raise ValueError(
             f"the config has its own {', '.join(plugs_in_use(config))}, which an intrinsic reward "
             "would replace"
         )
-    refuse_what_is_skipped(config)
+    refuse_unsupported_sampling(config)
+
+
+def _runner(config: AlgorithmConfig) -> type[SingleAgentEnvRunner]:
+    """The fast runner, or RLlib's own where the config needs it."""
+    skipped = skipped_in_lock_step(config)
+    if not skipped:
+        return BatchedEnvRunner
+    warnings.warn(
+        f"the config has {', '.join(skipped)}, which the batched EnvRunner does not call: RLlib's "
+        "own, step by step, is used instead and samples several times slower",
+        stacklevel=3,
+    )
+    return CountingEnvRunner
 
 
 def _check_method_config(
@@ -157,15 +223,33 @@ def _reports_state_keys(spec: gym.envs.registration.EnvSpec | None) -> bool:
     return spec is not None and spec.id.startswith(("MiniGrid-", "BabyAI-"))
 
 
-def _check_spaces(config: AlgorithmConfig, spec: gym.envs.registration.EnvSpec | None) -> None:
-    """Refuses unsupported spaces now rather than when the first Learner is built."""
-    if spec is None:
-        return
-    env = gym.make_vec(spec.id, num_envs=1, **config.env_config)
-    spaces = env.single_observation_space, env.single_action_space
+def _spaces(
+    config: AlgorithmConfig, spec: gym.envs.registration.EnvSpec | None
+) -> tuple[gym.Space, gym.Space]:
+    """Observation and action space of one environment, which is made for it if need be."""
+    if config.observation_space is not None and config.action_space is not None:
+        return config.observation_space, config.action_space
+    if spec is not None and spec.vector_entry_point is not None:
+        vector_env = gym.make_vec(spec.id, num_envs=1, **config.env_config)
+        vector_env.close()
+        return vector_env.single_observation_space, vector_env.single_action_space
+    env = make_single_env(config)
     env.close()
+    if isinstance(env, MultiAgentEnv):
+        raise ValueError("multi-agent environments are not supported; one agent is")
+    return env.observation_space, env.action_space
+
+
+def _check_spaces(
+    env: Any, observation_space: gym.Space, action_space: gym.Space, settings: IntrinsicSettings
+) -> None:
+    """Refuses unsupported spaces now rather than when the first Learner is built."""
+    if not settings.has_bonus:
+        return
     try:
-        image_shape(spaces[0])
-        num_actions(spaces[1])
+        entry = observation_entry(observation_space, settings.observation_key)
+        space: Any = observation_space
+        check_observation_space(space if entry is None else space[entry])
+        check_action_space(action_space)
     except ValueError as error:
-        raise ValueError(f"environment {spec.id}: {error}") from None
+        raise ValueError(f"environment {env}: {error}") from None

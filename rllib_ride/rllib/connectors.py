@@ -15,7 +15,8 @@ from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 from ray.rllib.utils.numpy import convert_to_numpy
 
 from rllib_ride.intrinsic.rewards import combine_rewards
-from rllib_ride.rllib.episodes import pad_episodes
+from rllib_ride.rllib.episodes import fragment_length, pad_episodes
+from rllib_ride.rllib.layouts import FlattenForFeedForward
 from rllib_ride.rllib.module import IntrinsicModule
 from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID, INTRINSIC_REWARDS, IntrinsicSettings
 
@@ -33,9 +34,11 @@ class PadEpisodes(ConnectorV2):
         input_action_space: gym.Space | None = None,
         *,
         time_limit_is_terminal: bool,
+        whole_fragments: bool,
     ) -> None:
         super().__init__(input_observation_space, input_action_space)
         self._time_limit_is_terminal = time_limit_is_terminal
+        self._whole_fragments = whole_fragments
 
     def __call__(
         self,
@@ -47,12 +50,15 @@ class PadEpisodes(ConnectorV2):
         **kwargs: Any,
     ) -> dict[str, Any]:
         """Returns the batch: columns of the policy's module ID."""
-        policy = rl_module[DEFAULT_MODULE_ID]
+        policy = rl_module[DEFAULT_MODULE_ID].unwrapped()
         initial_state = (
             convert_to_numpy(policy.get_initial_state()) if policy.is_stateful() else None
         )
         columns = pad_episodes(
-            episodes, initial_state, time_limit_is_terminal=self._time_limit_is_terminal
+            episodes,
+            initial_state,
+            time_limit_is_terminal=self._time_limit_is_terminal,
+            num_steps=fragment_length(episodes) if self._whole_fragments else None,
         )
         if shared_data is not None:
             for module_id in (DEFAULT_MODULE_ID, INTRINSIC_MODULE_ID):
@@ -88,13 +94,14 @@ class AddIntrinsicRewards(ConnectorV2):
         **kwargs: Any,
     ) -> dict[str, Any]:
         """Returns the batch with bonus and reward, for both modules."""
-        if self._settings.has_bonus:
-            intrinsic = rl_module[INTRINSIC_MODULE_ID].unwrapped()
-            if intrinsic.is_trained_here:
-                add_intrinsic_rewards(batch[DEFAULT_MODULE_ID], intrinsic, self._settings)
-            batch[INTRINSIC_MODULE_ID] = batch[DEFAULT_MODULE_ID]
-        else:
-            add_intrinsic_rewards(batch[DEFAULT_MODULE_ID], None, self._settings)
+        columns = batch[DEFAULT_MODULE_ID]
+        if not self._settings.has_bonus:
+            add_intrinsic_rewards(columns, None, self._settings)
+            return batch
+        intrinsic = rl_module[INTRINSIC_MODULE_ID].unwrapped()
+        if intrinsic.is_trained_here:
+            add_intrinsic_rewards(columns, intrinsic, self._settings)
+        batch[INTRINSIC_MODULE_ID] = dict(columns)
         return batch
 
 
@@ -113,6 +120,8 @@ def add_intrinsic_rewards(
         ValueError: If a bonus is not finite.
     """
     r_ext = columns[Columns.REWARDS]  # [B, T + 1]
+    if not settings.extrinsic_reward:
+        r_ext = torch.zeros_like(r_ext)
     r_int = torch.zeros_like(r_ext) if intrinsic is None else intrinsic.bonus(columns)
     if not torch.isfinite(r_int).all():
         raise ValueError(
@@ -129,17 +138,26 @@ class LearnerPipeline:
     """Builds the Learner's pieces; goes into `config.learners(learner_connector=...)`.
 
     A class and not a closure, so that a config can be pickled to remote Learners and compared.
+
+    Args:
+        settings: Of the intrinsic reward.
+        whole_fragments: Whether rows are padded to the length of a fragment, as V-trace wants
+            them, or to the longest piece only.
     """
 
-    def __init__(self, settings: IntrinsicSettings) -> None:
-        self._settings = settings
+    def __init__(self, settings: IntrinsicSettings, *, whole_fragments: bool) -> None:
+        self._settings, self._whole_fragments = settings, whole_fragments
 
     def __call__(
-        self, input_observation_space: gym.Space, input_action_space: gym.Space
+        self, input_observation_space: gym.Space | None, input_action_space: gym.Space | None
     ) -> list[ConnectorV2]:
         """Returns the pieces in order."""
-        return [
-            PadEpisodes(time_limit_is_terminal=self._settings.time_limit_is_terminal),
+        pieces: list[ConnectorV2] = [
+            PadEpisodes(
+                time_limit_is_terminal=self._settings.time_limit_is_terminal,
+                whole_fragments=self._whole_fragments,
+            ),
             NumpyToTensor(),
             AddIntrinsicRewards(settings=self._settings),
         ]
+        return [*pieces, FlattenForFeedForward()] if self._whole_fragments else pieces

@@ -10,15 +10,19 @@ import time
 from typing import Any
 
 import numpy as np
+import tree
 from gymnasium.vector import AutoresetMode
+from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.core.columns import Columns
 from ray.rllib.core.rl_module.torch import TorchRLModule
 from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 
-from rllib_ride.intrinsic.counts import EpisodicCounter, hash_observations
-from rllib_ride.rllib.acting import LockStepActor
-from rllib_ride.rllib.episodes import Rollout, cut_rollout
+from rllib_ride.rllib.acting import LockStepActor, actions_for_env
+from rllib_ride.rllib.episodes import Rollout, State, cut_rollout
+from rllib_ride.rllib.layouts import row_length
 from rllib_ride.rllib.ray_internals import LockStepEnvRunner
 from rllib_ride.rllib.settings import IntrinsicSettings
+from rllib_ride.rllib.visits import StateVisits, numeric_entries
 
 
 class BatchedEnvRunner(LockStepEnvRunner):
@@ -44,11 +48,17 @@ class BatchedEnvRunner(LockStepEnvRunner):
 
     def start_episodes(self, seeds: list[int] | None) -> None:
         """Resets environments, counts and recurrent states."""
-        self._counts = IntrinsicSettings.of(self.config).counts
-        self._obs, infos = self.vector_env.reset(seed=seeds)  # type: ignore[arg-type]  # one each
+        settings, env = IntrinsicSettings.of(self.config), self.vector_env
+        obs, infos = env.reset(seed=seeds)  # type: ignore[arg-type]  # one each
+        self._obs = numeric_entries(obs)
         self._resetting = np.zeros(self.num_envs, bool)
-        self._counter = EpisodicCounter(self.num_envs)
-        self._counter.visit(self._state_keys(self._obs, infos), np.ones(self.num_envs, bool))
+        self._visits = StateVisits(
+            self.num_envs,
+            settings.counts,
+            env.single_observation_space,
+            settings.observation_key,
+        )
+        self._visits.begin(self._obs, infos)
         assert isinstance(self.module, TorchRLModule)
         self._actor = LockStepActor(self.module, self.num_envs, self.device)
         self._episode_ids = [SingleAgentEpisode().id_ for _ in range(self.num_envs)]
@@ -66,59 +76,62 @@ class BatchedEnvRunner(LockStepEnvRunner):
 
     def _record(self, num_steps: int, explore: bool) -> Rollout:
         """Steps all environments `num_steps` times."""
-        shape, state = (num_steps, self.num_envs), self._actor.state
-        action_space: Any = self.vector_env.single_action_space
-        state_in = None
-        if state is not None:
-            state_in = {key: value.numpy(force=True).copy() for key, value in state.items()}
+        shape, actor = (num_steps, self.num_envs), self._actor
         timestep = self.num_env_steps_sampled_lifetime
+        row_starts = set(range(0, num_steps, row_length(self.config, self.module) or num_steps))
+        states: dict[int, State] = {}
+        steps: list[tuple[Any, dict[str, np.ndarray]]] = []
         rollout = Rollout(
-            observations=np.empty((num_steps + 1, *self._obs.shape), self._obs.dtype),
-            actions=np.empty((*shape, *action_space.shape), action_space.dtype),
-            logp=np.empty(shape, np.float32),
+            observations=tree.map_structure(
+                lambda x: np.empty((num_steps + 1, *x.shape), x.dtype), self._obs
+            ),
+            actions=np.empty(0),
+            outputs={},
             rewards=np.empty(shape, np.float32),
             terminated=np.empty(shape, bool),
             truncated=np.empty(shape, bool),
             counts=np.empty(shape, np.float32),
             state_keys=np.empty(shape, np.int64),
             is_reset=np.empty(shape, bool),
-            state_in=state_in,
+            states=states,
         )
-        rollout.observations[0] = self._obs
+        self._put(rollout, 0, self._obs)
         for t in range(num_steps):
-            actions, logp = self._actor.act(self._obs, explore=explore, timestep=timestep)
-            obs, rewards, terminated, truncated, infos = self.vector_env.step(actions)
-
-            rollout.actions[t], rollout.logp[t] = actions, logp
+            if actor.state is not None and t in row_starts:
+                states[t] = tree.map_structure(lambda x: x.numpy(force=True).copy(), actor.state)
+            actions, outputs = actor.act(self._obs, explore=explore, timestep=timestep)
+            obs, rewards, terminated, truncated, infos = self.vector_env.step(
+                actions_for_env(actions, self.vector_env.single_action_space, self.config)
+            )
+            steps.append((actions, outputs))
             rollout.is_reset[t] = self._resetting
             rollout.rewards[t] = rewards
             rollout.terminated[t], rollout.truncated[t] = terminated, truncated
-            rollout.observations[t + 1] = obs
-            keys = self._state_keys(obs, infos)
-            rollout.state_keys[t] = keys.view(np.int64)
-            rollout.counts[t] = self._count(keys)
-
+            self._put(rollout, t + 1, numeric_entries(obs))
+            rollout.state_keys[t], rollout.counts[t] = self._visits.visit(
+                self._obs, infos, self._resetting
+            )
             self._log_ended_episodes(rewards, terminated | truncated)
-            self._actor.begin(self._resetting)
-            self._obs, self._resetting = rollout.observations[t + 1], terminated | truncated
+            actor.begin(self._resetting)
+            self._resetting = terminated | truncated
+
+        rollout.actions = np.stack([actions for actions, _ in steps])
+        columns = [Columns.ACTION_LOGP]
+        if isinstance(self.config, PPOConfig):
+            columns.append(Columns.ACTION_DIST_INPUTS)  # its loss has the old policy's KL
+        rollout.outputs = {
+            name: np.stack([outputs[name] for _, outputs in steps]) for name in columns
+        }
         return rollout
 
-    def _count(self, keys: np.ndarray) -> np.ndarray:
-        """N_ep of each environment's new state, `[N]`, this visit included."""
-        self._counter.reset(self._resetting)
-        return self._counter.visit(keys, np.ones(self.num_envs, bool))
+    def _put(self, rollout: Rollout, t: int, obs: Any) -> None:
+        """Copies an observation into the rollout: the environment may reuse its own buffer."""
 
-    def _state_keys(self, obs: np.ndarray, infos: dict[str, Any]) -> np.ndarray:
-        """What makes two states the same for N_ep, a 64-bit key `[N]`."""
-        if self._counts == "view":
-            return hash_observations(obs)
-        try:
-            return infos["state_key"]
-        except KeyError:
-            raise ValueError(
-                f"counts='full' needs an environment whose infos have a 'state_key'; "
-                f"{self.config.env} has none: use counts='view'"
-            ) from None
+        def put(column: np.ndarray, value: np.ndarray) -> np.ndarray:
+            column[t] = value
+            return column[t]
+
+        self._obs = tree.map_structure(put, rollout.observations, obs)
 
     def _log_ended_episodes(self, rewards: np.ndarray, done: np.ndarray) -> None:
         """Logs return and length of episodes that end now, whichever fragments they began in."""

@@ -9,14 +9,19 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import tree
 from ray.rllib.core.columns import Columns
 from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 from ray.rllib.env.utils.infinite_lookback_buffer import InfiniteLookbackBuffer
 
 from rllib_ride.rllib.settings import EPISODE_IDS, EPISODIC_COUNTS, STATE_KEYS, T_STARTED
+
+State = dict[str, Any]
+"""A recurrent state, a tree of arrays."""
 
 _NEVER_TAKEN = 1e9
 """Behaviour log-probability of a padded step: its importance ratio exp(log pi - 1e9) is 0.
@@ -26,34 +31,42 @@ temporal difference rho * (0 - V), which flows back into the last real step and 
 value it was appended for. With a ratio of 0 the step contributes nothing but its value.
 """
 
+_STATES = "states"
+"""Where a piece keeps, in `custom_data`, recurrent states by the step they precede."""
+
+_FRAGMENT_LENGTH = "fragment_length"
+"""The same for the steps of the fragment it is a piece of."""
+
 
 @dataclasses.dataclass
 class Rollout:
     """T steps of N environments in lock-step, as recorded.
 
     Attributes:
-        observations: `[T + 1, N, ...]`, the one before each step and the last one.
+        observations: `[T + 1, N, ...]`, or a dict of such: the one before each step and the last.
         actions: `[T, N, ...]`.
-        logp: `[T, N]`, log-probability of the action under the policy that took it.
+        outputs: Of the policy for each step, by column, `[T, N, ...]`: the log-probability of the
+            action at least.
         rewards: `[T, N]`.
         terminated: `[T, N]`.
         truncated: `[T, N]`, by the environment's time limit.
         counts: `[T, N]`, N_ep of the state reached.
         state_keys: `[T, N]`, the 64-bit key of the state reached.
         is_reset: `[T, N]`, the step was an automatic reset: no transition.
-        state_in: Recurrent state before the first step, arrays `[N, ...]`; None if there is none.
+        states: Recurrent states, arrays `[N, ...]`, before step 0 and before every step at which
+            the Learner may begin a row; empty if there are none.
     """
 
-    observations: np.ndarray
+    observations: Any
     actions: np.ndarray
-    logp: np.ndarray
+    outputs: dict[str, np.ndarray]
     rewards: np.ndarray
     terminated: np.ndarray
     truncated: np.ndarray
     counts: np.ndarray
     state_keys: np.ndarray
     is_reset: np.ndarray
-    state_in: dict[str, np.ndarray] | None
+    states: Mapping[int, State]
 
     @property
     def num_transitions(self) -> int:
@@ -71,8 +84,7 @@ def cut_rollout(rollout: Rollout, ids: list[str], started: np.ndarray) -> list[S
             episode. Brought up to date.
 
     Returns:
-        Pieces of length 1 to T. A piece that continues an episode carries the recurrent state it
-        starts from in `custom_data["state_in"]`.
+        Pieces of length 1 to T, with the recurrent states that `recurrent_states` gives.
     """
     episodes = []
     num_steps, num_envs = rollout.is_reset.shape
@@ -84,10 +96,6 @@ def cut_rollout(rollout: Rollout, ids: list[str], started: np.ndarray) -> list[S
                 start += 1
             if start < end:
                 episode = _piece(rollout, n, start, end, ids[n], int(started[n]))
-                if start == 0 and started[n] > 0 and rollout.state_in is not None:
-                    episode.custom_data["state_in"] = {
-                        key: value[n] for key, value in rollout.state_in.items()
-                    }
                 episodes.append(episode)
                 started[n] += end - start
                 if episode.is_done:
@@ -102,29 +110,69 @@ def _piece(
 ) -> SingleAgentEpisode:
     """Steps `start` to `end` (exclusive) of environment `n` as an episode of NumPy views."""
     buffer = InfiniteLookbackBuffer
-    return SingleAgentEpisode(
+    episode = SingleAgentEpisode(
         id_=id_,
-        observations=buffer(rollout.observations[start : end + 1, n]),
+        observations=buffer(
+            tree.map_structure(lambda x: x[start : end + 1, n], rollout.observations)
+        ),
         infos=buffer([{}] * (end - start + 1)),
         actions=buffer(rollout.actions[start:end, n]),
         rewards=buffer(rollout.rewards[start:end, n]),
         extra_model_outputs={
-            Columns.ACTION_LOGP: buffer(rollout.logp[start:end, n]),
-            EPISODIC_COUNTS: buffer(rollout.counts[start:end, n]),
-            STATE_KEYS: buffer(rollout.state_keys[start:end, n]),
+            name: buffer(values[start:end, n])
+            for name, values in {
+                **rollout.outputs,
+                EPISODIC_COUNTS: rollout.counts,
+                STATE_KEYS: rollout.state_keys,
+            }.items()
         },
         terminated=bool(rollout.terminated[end - 1, n]),
         truncated=bool(rollout.truncated[end - 1, n]),
         t_started=t_started,
         len_lookback_buffer=0,
     )
+    states = {
+        t - start: tree.map_structure(lambda x: x[n], state)
+        for t, state in rollout.states.items()
+        if start <= t < end and t - start + t_started > 0  # an episode's first is the initial one
+    }
+    return mark_piece(episode, len(rollout.is_reset), states)
+
+
+def mark_piece(
+    episode: SingleAgentEpisode, fragment_length: int, states: Mapping[int, State]
+) -> SingleAgentEpisode:
+    """Notes on a piece what the Learner needs beside its steps.
+
+    Args:
+        episode: The piece.
+        fragment_length: Steps of the fragment it is from.
+        states: Recurrent states by step within the piece; that of an episode's start is known.
+
+    Returns:
+        The same piece.
+    """
+    episode.custom_data[_FRAGMENT_LENGTH] = fragment_length
+    episode.custom_data[_STATES] = dict(states)
+    return episode
+
+
+def fragment_length(episodes: list[SingleAgentEpisode]) -> int:
+    """Steps of the fragments that pieces were cut from: no piece is longer."""
+    return max(int(episode.custom_data[_FRAGMENT_LENGTH]) for episode in episodes)
+
+
+def recurrent_states(episode: SingleAgentEpisode, initial_state: State) -> dict[int, State]:
+    """The recurrent states from which a row of a piece may begin, by step within the piece."""
+    return {0: initial_state, **episode.custom_data[_STATES]}
 
 
 def pad_episodes(
     episodes: list[SingleAgentEpisode],
-    initial_state: dict[str, np.ndarray] | None,
+    initial_state: State | None,
     *,
     time_limit_is_terminal: bool,
+    num_steps: int | None = None,
 ) -> dict[str, Any]:
     """Puts episode pieces together to one batch: a row a piece, padded with zeros.
 
@@ -135,50 +183,54 @@ def pad_episodes(
         episodes: Pieces with NumPy data.
         initial_state: Recurrent state at an episode's start, arrays `[...]`; None if not recurrent.
         time_limit_is_terminal: Whether a truncated episode's end counts as terminal.
+        num_steps: T, at least the length of the longest piece, which is the default.
 
     Returns:
-        RLlib's columns, arrays `[B, T + 1, ...]` with T the longest piece; `seq_lens`,
-        `episode_ids` and `t_started` `[B]`, and `state_in` `[B, ...]`.
+        RLlib's columns, arrays `[B, T + 1, ...]`; `seq_lens`, `episode_ids` and `t_started` `[B]`,
+        and `state_in` `[B, ...]`.
     """
     lengths = np.array([len(episode) for episode in episodes])
-    shape = (len(episodes), int(lengths.max()) + 1)
+    shape = (len(episodes), (num_steps or int(lengths.max())) + 1)
     first = episodes[0]
 
-    def zeros(data: np.ndarray, dtype: Any = None) -> np.ndarray:
-        return np.zeros(shape + data.shape[1:], dtype or data.dtype)
+    def zeros(data: np.ndarray) -> np.ndarray:
+        return np.zeros(shape + data.shape[1:], data.dtype)
 
     batch: dict[str, Any] = {
-        Columns.OBS: zeros(first.observations.data),
-        Columns.ACTIONS: zeros(first.actions.data),
-        Columns.REWARDS: zeros(first.rewards.data, np.float32),
+        Columns.OBS: tree.map_structure(zeros, first.get_observations()),
+        Columns.ACTIONS: zeros(first.get_actions()),
+        Columns.REWARDS: np.zeros(shape, np.float32),
         Columns.TERMINATEDS: np.zeros(shape, bool),
         Columns.TRUNCATEDS: np.zeros(shape, bool),
-        Columns.ACTION_LOGP: np.full(shape, _NEVER_TAKEN, np.float32),
-        EPISODIC_COUNTS: np.ones(shape, np.float32),
-        STATE_KEYS: np.zeros(shape, np.int64),
-        EPISODE_IDS: np.array([_episode_number(episode) for episode in episodes]),
-        T_STARTED: np.array([episode.t_started for episode in episodes]),
         Columns.LOSS_MASK: np.arange(shape[1]) < lengths[:, None],
         Columns.SEQ_LENS: (lengths + 1).astype(np.int32),
+        EPISODE_IDS: np.array([_episode_number(episode) for episode in episodes]),
+        T_STARTED: np.array([episode.t_started for episode in episodes]),
     }
+    columns = list(first.extra_model_outputs)  # log-probabilities, counts, keys ...
+    for name in columns:
+        batch[name] = zeros(first.get_extra_model_outputs(name))
+    batch[Columns.ACTION_LOGP] = np.full(shape, _NEVER_TAKEN, np.float32)
+    batch[EPISODIC_COUNTS] = np.ones(shape, np.float32)
+
     for row, episode in enumerate(episodes):
         steps = int(lengths[row])
-        extra = episode.extra_model_outputs
-        batch[Columns.OBS][row, : steps + 1] = episode.observations.data
-        batch[Columns.ACTIONS][row, :steps] = episode.actions.data
-        batch[Columns.REWARDS][row, :steps] = episode.rewards.data
-        batch[Columns.ACTION_LOGP][row, :steps] = extra[Columns.ACTION_LOGP].data
-        batch[EPISODIC_COUNTS][row, :steps] = extra[EPISODIC_COUNTS].data
-        batch[STATE_KEYS][row, :steps] = extra[STATE_KEYS].data
+
+        def fill(column: np.ndarray, data: np.ndarray, row: int = row) -> None:
+            column[row, : len(data)] = data
+
+        tree.map_structure(fill, batch[Columns.OBS], episode.get_observations())
+        fill(batch[Columns.ACTIONS], episode.get_actions())
+        fill(batch[Columns.REWARDS], episode.get_rewards())
+        for name in columns:
+            fill(batch[name], episode.get_extra_model_outputs(name))
         ended_by_limit = time_limit_is_terminal and episode.is_truncated
         batch[Columns.TERMINATEDS][row, steps - 1] = episode.is_terminated or ended_by_limit
         batch[Columns.TRUNCATEDS][row, steps - 1] = not batch[Columns.TERMINATEDS][row, steps - 1]
 
     if initial_state is not None:
-        states = [episode.custom_data.get("state_in", initial_state) for episode in episodes]
-        batch[Columns.STATE_IN] = {
-            key: np.stack([state[key] for state in states]) for key in initial_state
-        }
+        states = [recurrent_states(episode, initial_state)[0] for episode in episodes]
+        batch[Columns.STATE_IN] = tree.map_structure(lambda *x: np.stack(x), *states)
     return batch
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from typing import Any
 
 import torch
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
+from ray.rllib.algorithms.appo.torch.appo_torch_learner import APPOTorchLearner
+from ray.rllib.algorithms.ppo.torch.ppo_torch_learner import PPOTorchLearner
 from ray.rllib.core import DEFAULT_MODULE_ID
-from ray.rllib.core.learner.torch.torch_learner import TorchLearner
+from ray.rllib.core.columns import Columns
 
 from rllib_ride.rllib.connectors import add_intrinsic_rewards
-from rllib_ride.rllib.ray_internals import FailingLoudly
+from rllib_ride.rllib.layouts import AddAdvantages
+from rllib_ride.rllib.ray_internals import CompleteBatches, FailingLoudly
 from rllib_ride.rllib.settings import (
     INTRINSIC_MODULE_ID,
     INTRINSIC_REWARDS,
@@ -20,7 +24,7 @@ from rllib_ride.rllib.settings import (
 )
 
 
-class IntrinsicLearner(TorchLearner):
+class IntrinsicLearner(CompleteBatches):
     """Adds to an algorithm's Learner what an intrinsic reward needs; mix in before it.
 
     The policy keeps the algorithm's own loss and never feels the intrinsic one; the intrinsic
@@ -29,11 +33,6 @@ class IntrinsicLearner(TorchLearner):
 
     def build(self) -> None:
         """Builds as usual, then marks the intrinsic module as the copy that is trained."""
-        if self.config.num_learners > 1:
-            raise ValueError(
-                f"num_learners={self.config.num_learners} is not supported with an intrinsic "
-                "reward: the intrinsic networks of several Learners would drift apart; use 0 or 1"
-            )
         self._settings = IntrinsicSettings.of(self.config)
         self._weights_lock = threading.RLock()
         super().build()
@@ -68,17 +67,24 @@ class IntrinsicLearner(TorchLearner):
                     lr_or_lr_schedule=lr,
                 )
 
-    def compute_losses(
-        self, *, fwd_out: dict[str, Any], batch: dict[str, Any]
-    ) -> dict[str, torch.Tensor]:
-        """As RLlib's; a batch from an AggregatorActor gets its bonus here, from current weights."""
-        if self._settings.has_bonus and INTRINSIC_REWARDS not in batch[DEFAULT_MODULE_ID]:
-            intrinsic = self.module[INTRINSIC_MODULE_ID].unwrapped()
-            add_intrinsic_rewards(batch[DEFAULT_MODULE_ID], intrinsic, self._settings)
-            batch[INTRINSIC_MODULE_ID][INTRINSIC_REWARDS] = batch[DEFAULT_MODULE_ID][
-                INTRINSIC_REWARDS
-            ]
-        return super().compute_losses(fwd_out=fwd_out, batch=batch)
+    def complete(self, batch: dict[str, Any]) -> None:
+        """Gives a batch from an AggregatorActor its bonus, from current weights."""
+        if not self._settings.has_bonus or INTRINSIC_REWARDS in batch[INTRINSIC_MODULE_ID]:
+            return
+        rows, policy_batch = batch[INTRINSIC_MODULE_ID], batch[DEFAULT_MODULE_ID]
+        intrinsic = self.module[INTRINSIC_MODULE_ID].unwrapped()
+        add_intrinsic_rewards(rows, intrinsic, self._settings)
+        rewards = rows[Columns.REWARDS]  # [B, T + 1], and [B * (T + 1)] for a feed-forward policy
+        policy_batch[Columns.REWARDS] = rewards.view_as(policy_batch[Columns.REWARDS])
+
+    def apply_gradients(self, gradients_dict: dict[Any, torch.Tensor]) -> None:
+        """Applies gradients while no connector reads the weights."""
+        with self._weights_lock:
+            super().apply_gradients(gradients_dict)
+
+
+class IntrinsicVTraceLearner(IntrinsicLearner, FailingLoudly):
+    """What IMPALA and APPO have in common."""
 
     def compute_loss_for_module(
         self,
@@ -89,18 +95,36 @@ class IntrinsicLearner(TorchLearner):
         fwd_out: dict[str, Any],
     ) -> torch.Tensor:
         """The algorithm's loss, as a sum over time if so set (RLlib's is a mean over all)."""
+        num_steps = config.get_rollout_fragment_length()
+        if Columns.SEQ_LENS not in batch:
+            config = self._config_with_rows(num_steps + 1)
         loss = super().compute_loss_for_module(
             module_id=module_id, config=config, batch=batch, fwd_out=fwd_out
         )
-        if self._settings.sum_over_time:
-            loss = loss * config.get_rollout_fragment_length()
-        return loss
+        return loss * num_steps if self._settings.sum_over_time else loss
 
-    def apply_gradients(self, gradients_dict: dict[Any, torch.Tensor]) -> None:
-        """Applies gradients while no connector reads the weights."""
-        with self._weights_lock:
-            super().apply_gradients(gradients_dict)
+    @functools.cache  # noqa: B019  (one entry, and a Learner lives as long as its process)
+    def _config_with_rows(self, num_steps: int) -> AlgorithmConfig:
+        """The config for which RLlib finds rows of so many steps in a feed-forward batch."""
+        return self.config.copy(copy_frozen=False).env_runners(rollout_fragment_length=num_steps)
 
 
-class IntrinsicIMPALALearner(IntrinsicLearner, FailingLoudly):
+class IntrinsicIMPALALearner(IntrinsicVTraceLearner):
     """IMPALA with an intrinsic reward."""
+
+
+class IntrinsicAPPOLearner(IntrinsicVTraceLearner, APPOTorchLearner):
+    """APPO with an intrinsic reward."""
+
+    def _update_module_kl_coeff(self, module_id: str, config: AlgorithmConfig) -> None:
+        if module_id != INTRINSIC_MODULE_ID:  # which has no policy
+            super()._update_module_kl_coeff(module_id=module_id, config=config)
+
+
+class IntrinsicPPOLearner(IntrinsicLearner, PPOTorchLearner):
+    """PPO with an intrinsic reward, which is in the reward before advantages are computed."""
+
+    def build(self) -> None:
+        """Builds as usual, and adds the advantages to the end of the connectors as RLlib does."""
+        super().build()
+        self.append_to_pipeline(AddAdvantages(gamma=self.config.gamma, lambda_=self.config.lambda_))

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from typing import Any
 
 import torch
+from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core.columns import Columns
 from ray.rllib.core.rl_module.apis import SelfSupervisedLossAPI
 from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
@@ -20,13 +21,18 @@ from rllib_ride.rllib.settings import (
     STATE_KEYS,
     T_STARTED,
 )
+from rllib_ride.rllib.visits import observation_entry
+
+PAPER_UNROLL = 100
+"""Steps that the paper's losses are summed over (its table 2)."""
 
 
 class IntrinsicModule(TorchRLModule, SelfSupervisedLossAPI):
     """Wraps an `IntrinsicMethod`; lives on the Learner only (`learner_only=True`).
 
     `model_config` holds `method`, the registered name, `method_class`, the class (other processes
-    need not have registered it), `method_config`, its arguments, and `counts`, what N_ep counts.
+    need not have registered it), `method_config`, its arguments, `counts`, what N_ep counts, and
+    `observation_key`, the entry of a Dict observation that it sees.
 
     Attributes:
         method: The networks, the bonus and the loss.
@@ -38,8 +44,12 @@ class IntrinsicModule(TorchRLModule, SelfSupervisedLossAPI):
 
     def setup(self) -> None:
         """Builds the method for the spaces of this module."""
+        space: Any = self.observation_space
+        self._entry = observation_entry(space, self.model_config.get("observation_key"))
         self.method = self.model_config["method_class"](
-            self.observation_space, self.action_space, **self.model_config["method_config"]
+            space if self._entry is None else space[self._entry],
+            self.action_space,
+            **self.model_config["method_config"],
         )
         self.weights_lock: threading.RLock | None = None
 
@@ -62,14 +72,14 @@ class IntrinsicModule(TorchRLModule, SelfSupervisedLossAPI):
             `[B, T + 1]`; zero for padding and for the last entry of a row, where nothing is done.
         """
         assert self.weights_lock is not None
-        transitions = _transitions(columns)
+        transitions = self._transitions(columns)
         for parameter in self.parameters():
             # IMPALA moves a batch to the GPU after the connectors that ask for the bonus.
             transitions = transitions.to(parameter.device)
             break
         with self.weights_lock, torch.no_grad():
             bonus = self.method.bonus(transitions)  # [T, B]
-        return torch.nn.functional.pad(bonus.T, (0, 1)).to(columns[Columns.OBS].device)
+        return torch.nn.functional.pad(bonus.T, (0, 1)).to(columns[Columns.REWARDS].device)
 
     def compute_self_supervised_loss(
         self,
@@ -82,11 +92,11 @@ class IntrinsicModule(TorchRLModule, SelfSupervisedLossAPI):
         **kwargs: Any,
     ) -> torch.Tensor:
         """Loss of the intrinsic networks on the batch the policy learns from; logs its metrics."""
-        transitions = _transitions(batch)
+        transitions = self._transitions(batch)
         loss, metrics = self.method.loss(transitions)
-        # The method sums over the T of its rows, which is less than the unroll length in a batch
-        # of short episodes only; the policy's loss does not shrink there, nor must this one.
-        loss = loss * (config.get_rollout_fragment_length() / len(transitions.mask))
+        if isinstance(config, PPOConfig):
+            # Its rows are single transitions, and it has no unroll to sum over.
+            loss = loss * PAPER_UNROLL
         mask = batch[Columns.LOSS_MASK]
         learner.metrics.log_dict(
             {
@@ -111,16 +121,15 @@ class IntrinsicModule(TorchRLModule, SelfSupervisedLossAPI):
             return {}
         return super().get_state(components, not_components=not_components, **kwargs)
 
-
-def _transitions(columns: dict[str, Any]) -> Transitions:
-    """RLlib's batch-major columns `[B, T + 1, ...]` as time-major transitions."""
-    obs = columns[Columns.OBS].transpose(0, 1)  # [T + 1, B, ...]
-    return Transitions(
-        obs=obs,
-        actions=columns[Columns.ACTIONS][:, :-1].transpose(0, 1),  # [T, B]
-        episodic_counts=columns[EPISODIC_COUNTS][:, :-1].transpose(0, 1),  # [T, B]
-        mask=columns[Columns.LOSS_MASK][:, :-1].transpose(0, 1),  # [T, B]
-        state_keys=columns[STATE_KEYS][:, :-1].transpose(0, 1),  # [T, B]
-        episode_ids=columns[EPISODE_IDS],  # [B]
-        t_started=columns[T_STARTED],  # [B]
-    )
+    def _transitions(self, columns: dict[str, Any]) -> Transitions:
+        """RLlib's batch-major columns `[B, T + 1, ...]` as time-major transitions."""
+        obs = columns[Columns.OBS] if self._entry is None else columns[Columns.OBS][self._entry]
+        return Transitions(
+            obs=obs.transpose(0, 1),  # [T + 1, B, ...]
+            actions=columns[Columns.ACTIONS][:, :-1].transpose(0, 1),  # [T, B, ...]
+            episodic_counts=columns[EPISODIC_COUNTS][:, :-1].transpose(0, 1),  # [T, B]
+            mask=columns[Columns.LOSS_MASK][:, :-1].transpose(0, 1),  # [T, B]
+            state_keys=columns[STATE_KEYS][:, :-1].transpose(0, 1),  # [T, B]
+            episode_ids=columns[EPISODE_IDS],  # [B]
+            t_started=columns[T_STARTED],  # [B]
+        )

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import gymnasium as gym
 import torch
 from ray.rllib.core.columns import Columns
-from ray.rllib.core.rl_module.apis import ValueFunctionAPI
+from ray.rllib.core.learner.utils import make_target_network
+from ray.rllib.core.rl_module.apis import (
+    TARGET_NETWORK_ACTION_DIST_INPUTS,
+    InferenceOnlyAPI,
+    TargetNetworkAPI,
+    ValueFunctionAPI,
+)
 from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
 from torch import nn
 
 from rllib_ride.intrinsic.networks import ConvStack, orthogonal
 
+IMAGE = "image"
+"""Entry of a Dict observation that the policy sees, as MiniGrid calls it."""
 
-class RecurrentPolicy(TorchRLModule, ValueFunctionAPI):
+ACTION_MASK = "action_mask"
+"""Entry of a Dict observation that says which actions are allowed, as RLlib's examples call it."""
+
+
+class RecurrentPolicy(TorchRLModule, InferenceOnlyAPI, TargetNetworkAPI, ValueFunctionAPI):
     """Convolutions, LSTM, linear policy and value heads (paper, appendix A.1).
 
     `model_config["network"]` chooses between the text and the authors' code:
@@ -23,9 +36,11 @@ class RecurrentPolicy(TorchRLModule, ValueFunctionAPI):
     - `"released"`: for MiniGrid two fully connected layers of 1024 in between and a two-layer
       LSTM of 1024; for pixels a two-layer LSTM of 256.
 
-    Observations are images `[B, T, H, W, C]`, not divided by 255 (the embedding's are). The state
-    is `{"h", "c"}`, each `[B, layers, units]`. In training a batch may carry `seq_lens` `[B]`: only
-    that many steps of each row are computed, the rest of its outputs is zero.
+    Observations are images `[B, T, H, W, C]`, not divided by 255 (the embedding's are), or a dict
+    with an `image`, of which an `action_mask` `[B, T, A]` is read too: where it is 0 an action is
+    never taken. The state is `{"h", "c"}`, each `[B, layers, units]`. In training a batch may
+    carry `seq_lens` `[B]`: only that many steps of each row are computed, the rest of its outputs
+    is zero.
     """
 
     def setup(self) -> None:
@@ -38,11 +53,73 @@ class RecurrentPolicy(TorchRLModule, ValueFunctionAPI):
                 f"action space {self.action_space} is not supported by the policy network; "
                 "Discrete is"
             )
-        self.convolutions = ConvStack(self.observation_space, grid_filters=(32, 32, 32))
+        space: Any = self.observation_space
+        image = space[IMAGE] if isinstance(space, gym.spaces.Dict) else space
+        self.network = PolicyNetwork(
+            image, int(self.action_space.n), is_released=network == "released"
+        )
+
+    def get_initial_state(self) -> dict[str, torch.Tensor]:
+        """Zeros, `[layers, units]` each."""
+        return self.network.initial_state()
+
+    def get_non_inference_attributes(self) -> list[str]:
+        """APPO's copy stays on the Learner."""
+        return ["target_network"]
+
+    def make_target_networks(self) -> None:
+        """For APPO: a copy of the whole network, values included."""
+        self.target_network = make_target_network(self.network)
+
+    def get_target_network_pairs(self) -> list[tuple[nn.Module, nn.Module]]:
+        """The network and its copy."""
+        return [(self.network, self.target_network)]
+
+    def forward_target(self, batch: dict[str, Any]) -> dict[str, Any]:
+        """The copy's logits."""
+        outputs, _ = self.target_network(batch)
+        return {TARGET_NETWORK_ACTION_DIST_INPUTS: self.target_network.logits(outputs, batch)}
+
+    def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        outputs, state_out = self.network(batch)
+        return {
+            Columns.ACTION_DIST_INPUTS: self.network.logits(outputs, batch),
+            Columns.STATE_OUT: state_out,
+        }
+
+    def _forward_train(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        outputs, state_out = self.network(batch)
+        return {
+            Columns.ACTION_DIST_INPUTS: self.network.logits(outputs, batch),
+            Columns.STATE_OUT: state_out,
+            Columns.EMBEDDINGS: outputs,
+        }
+
+    def compute_values(
+        self, batch: dict[str, Any], embeddings: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """State values, `[B, T]`."""
+        if embeddings is None:
+            embeddings, _ = self.network(batch)
+        return self.network.value_head(embeddings).squeeze(-1)
+
+
+class PolicyNetwork(nn.Module):
+    """The layers of `RecurrentPolicy`.
+
+    Args:
+        image_space: Box of uint8 images, (H, W, C).
+        num_actions: A.
+        is_released: Whether the network is the authors' code's rather than the text's.
+    """
+
+    def __init__(self, image_space: gym.Space, num_actions: int, *, is_released: bool) -> None:
+        super().__init__()
+        self.convolutions = ConvStack(image_space, grid_filters=(32, 32, 32))
         features = self.convolutions.num_features
         self.fully_connected: nn.Module = nn.Identity()
         units, layers = 256, 1
-        if network == "released":
+        if is_released:
             layers = 2
             if self.convolutions.is_grid:
                 units = 1024
@@ -55,47 +132,39 @@ class RecurrentPolicy(TorchRLModule, ValueFunctionAPI):
         self.lstm = nn.ModuleList(
             nn.LSTMCell(features if layer == 0 else units, units) for layer in range(layers)
         )
-        self.policy_head = orthogonal(nn.Linear(units, int(self.action_space.n)), gain=1.0)
+        self.policy_head = orthogonal(nn.Linear(units, num_actions), gain=1.0)
         self.value_head = orthogonal(nn.Linear(units, 1), gain=1.0)
 
-    def get_initial_state(self) -> dict[str, torch.Tensor]:
+    def initial_state(self) -> dict[str, torch.Tensor]:
         """Zeros, `[layers, units]` each."""
         shape = (len(self.lstm), self.policy_head.in_features)
         return {"h": torch.zeros(shape), "c": torch.zeros(shape)}
 
-    def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-        outputs, state_out = self._run(batch)
-        return {Columns.ACTION_DIST_INPUTS: self.policy_head(outputs), Columns.STATE_OUT: state_out}
+    def logits(self, outputs: torch.Tensor, batch: dict[str, Any]) -> torch.Tensor:
+        """Of the actions, `[B, T, A]`, from the LSTM's outputs."""
+        logits: torch.Tensor = self.policy_head(outputs)
+        obs = batch[Columns.OBS]
+        if isinstance(obs, Mapping) and ACTION_MASK in obs:
+            forbidden = (obs[ACTION_MASK] == 0) & (obs[ACTION_MASK] != 0).any(-1, keepdim=True)
+            logits = logits.masked_fill(forbidden, torch.finfo(logits.dtype).min)
+        return logits
 
-    def _forward_train(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-        outputs, state_out = self._run(batch)
-        return {
-            Columns.ACTION_DIST_INPUTS: self.policy_head(outputs),
-            Columns.STATE_OUT: state_out,
-            Columns.EMBEDDINGS: outputs,
-        }
-
-    def compute_values(
-        self, batch: dict[str, Any], embeddings: torch.Tensor | None = None
-    ) -> torch.Tensor:
-        """State values, `[B, T]`."""
-        if embeddings is None:
-            embeddings, _ = self._run(batch)
-        return self.value_head(embeddings).squeeze(-1)
-
-    def _run(self, batch: dict[str, Any]) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    def forward(self, batch: dict[str, Any]) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         """LSTM outputs `[B, T, units]` and the state after the last step of each row."""
-        obs = batch[Columns.OBS]  # [B, T, H, W, C]
-        num_rows, num_steps = obs.shape[:2]
+        obs = batch[Columns.OBS]
+        images = obs[IMAGE] if isinstance(obs, Mapping) else obs  # [B, T, H, W, C]
+        num_rows, num_steps = images.shape[:2]
         lengths = batch.get(Columns.SEQ_LENS)
         if lengths is None:
-            lengths = torch.full((num_rows,), num_steps, device=obs.device)
+            lengths = torch.full((num_rows,), num_steps, device=images.device)
         # Rows end where their episode ends, and what lies beyond would be a third of the work and
         # more. With the longest rows first, the rows still running at a step are a prefix.
         order = torch.argsort(lengths, descending=True, stable=True)
-        running = torch.arange(num_steps, device=obs.device)[:, None] < lengths[order]  # [T, B]
-        features = self.convolutions(obs[order].transpose(0, 1)[running].float())  # [steps, D]
-        steps = self.fully_connected(features).split(running.sum(dim=1).tolist())
+        running = torch.arange(num_steps, device=images.device)[:, None] < lengths[order]  # [T, B]
+        features = self.convolutions(images[order].transpose(0, 1)[running].float())  # [steps, D]
+        # Where the longest row ends before T, no row is left.
+        running_rows = [rows for rows in running.sum(dim=1).tolist() if rows]
+        steps = self.fully_connected(features).split(running_rows)
 
         state = batch[Columns.STATE_IN]
         last_h, last_c = [], []

@@ -16,10 +16,13 @@ import numpy as np
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.algorithms.impala.torch.impala_torch_learner import IMPALATorchLearner
 from ray.rllib.callbacks.callbacks import RLlibCallback
+from ray.rllib.connectors.connector_v2 import ConnectorV2
 from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.learner.learner import Learner
+from ray.rllib.core.learner.torch.torch_learner import TorchLearner
 from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
+from ray.rllib.env.env_context import EnvContext
 from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
 from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 from ray.rllib.utils.metrics import ENV_RUNNER_RESULTS, NUM_ENV_STEPS_SAMPLED_LIFETIME
@@ -39,7 +42,12 @@ class LockStepEnvRunner(SingleAgentEnvRunner, abc.ABC):
     """
 
     def __init__(self, *, config: AlgorithmConfig, **kwargs: Any) -> None:
-        refuse_what_is_skipped(config)
+        refuse_unsupported_sampling(config)
+        if skipped := skipped_in_lock_step(config):
+            raise ValueError(
+                f"{type(self).__name__} does not call {', '.join(skipped)}; set them before "
+                "add_intrinsic_reward, which then chooses RLlib's own runner"
+            )
         self._num_starts = 0
         super().__init__(config=config, **kwargs)
 
@@ -121,6 +129,27 @@ class LockStepEnvRunner(SingleAgentEnvRunner, abc.ABC):
         return [int(seed) for seed in sequence.generate_state(self.num_envs)]
 
 
+class CompleteBatches(TorchLearner):
+    """A Learner that gets to see each batch once, when it arrives.
+
+    RLlib runs the connectors either here, or before in an AggregatorActor; and APPO learns several
+    times from one batch.
+    """
+
+    @abc.abstractmethod
+    def complete(self, batch: dict[str, Any]) -> None:
+        """Adds to a batch, `{module ID: columns}`, what connectors could not."""
+
+    def append_to_pipeline(self, piece: ConnectorV2) -> None:
+        """Adds a piece at the end of the Learner's connectors."""
+        self._learner_connector.append(piece)
+
+    def _make_batch_if_necessary(self, training_data: Any) -> Any:
+        batch = super()._make_batch_if_necessary(training_data)
+        self.complete(batch.policy_batches)
+        return batch
+
+
 class FailingLoudly(IMPALATorchLearner):
     """IMPALA's Learner, but for an error in its learner thread: here it ends the update.
 
@@ -152,13 +181,9 @@ class FailingLoudly(IMPALATorchLearner):
             self._failure = error
 
 
-def refuse_what_is_skipped(config: AlgorithmConfig) -> None:
-    """Refuses what a lock-step runner would pass over in silence.
-
-    Raises:
-        ValueError: Names it.
-    """
-    skipped = [
+def skipped_in_lock_step(config: AlgorithmConfig) -> list[str]:
+    """Names of what a config asks for and a lock-step runner would pass over in silence."""
+    callbacks = [
         name
         for name in _STEP_CALLBACKS
         if getattr(config, f"callbacks_{name}")
@@ -167,16 +192,21 @@ def refuse_what_is_skipped(config: AlgorithmConfig) -> None:
             for cls in np.atleast_1d(config.callbacks_class)
         )
     ]
-    skipped += [
-        name
-        for name in ("env_to_module_connector", "module_to_env_connector")
-        if getattr(config, f"_{name}") is not None
-    ]
-    if skipped:
-        raise ValueError(
-            f"BatchedEnvRunner does not call {', '.join(skipped)}; it offers on_sample_end and "
-            "on_environment_created"
-        )
+    return callbacks + custom_connectors(config)
+
+
+def custom_connectors(config: AlgorithmConfig) -> list[str]:
+    """Names of the connectors between environment and module that the user has set."""
+    names = ("env_to_module_connector", "module_to_env_connector")
+    return [name for name in names if getattr(config, f"_{name}") is not None]
+
+
+def refuse_unsupported_sampling(config: AlgorithmConfig) -> None:
+    """Refuses ways of sampling that an intrinsic reward does not work with.
+
+    Raises:
+        ValueError: Names it.
+    """
     if config.batch_mode != "truncate_episodes":
         raise ValueError(
             f"batch_mode={config.batch_mode!r} is not supported with an intrinsic reward; "
@@ -205,6 +235,21 @@ def policy_spec(config: AlgorithmConfig) -> RLModuleSpec | None:
     return (
         spec.rl_module_specs.get(DEFAULT_MODULE_ID) if isinstance(spec, MultiRLModuleSpec) else spec
     )
+
+
+def has_model_config(config: AlgorithmConfig) -> bool:
+    """Whether the user has described a network to RLlib's default module."""
+    return bool(config._model_config)
+
+
+def make_single_env(config: AlgorithmConfig) -> Any:
+    """One environment, made from the config's class, Tune name or Gymnasium id."""
+    context = EnvContext(config.env_config, worker_index=0)
+    if isinstance(config.env, str):
+        if is_tune_env(config.env):
+            return _global_registry.get(ENV_CREATOR, config.env)(context)
+        return gym.make(config.env, **config.env_config)
+    return config.env(context)
 
 
 def is_tune_env(name: str) -> bool:

@@ -41,8 +41,13 @@ class IntrinsicSettings:
     Attributes:
         method: Name of a registered method, or `"none"` for the same learner without a bonus.
         coef: Weight of the bonus in the reward, w_ir of the paper's table 2.
-        counts: What N_ep counts: `"full"`, the whole grid with the agent in it (environments that
-            report a `state_key`), or `"view"`, the observation itself.
+        counts: What counts as one state for N_ep, and for the method Count: `"full"`, the
+            environment's own key (infos with a `state_key`; MiniGrid's is the whole grid with the
+            agent in it), `"view"`, the observation itself, or `"none"`: N_ep is always 1.
+        observation_key: Which entry of a Dict observation the intrinsic networks and the view's
+            counts see. None: the observation itself, or a Dict's `"image"` or `"observations"`.
+        extrinsic_reward: Whether the policy learns from the environment's reward at all. If not,
+            it has the bonus alone; the returns logged are still the environment's.
         lr: Learning rate of the intrinsic networks. It is never annealed.
         reward_clip: The summed reward is clipped to `[-reward_clip, reward_clip]`; None: not.
         time_limit_is_terminal: Whether a time limit ends the return, as in the paper's code; if
@@ -57,7 +62,9 @@ class IntrinsicSettings:
 
     method: str = "ride"
     coef: float = 0.1
-    counts: Literal["full", "view"] = "view"
+    counts: Literal["full", "view", "none"] = "view"
+    observation_key: str | None = None
+    extrinsic_reward: bool = True
     lr: float = 1e-4
     reward_clip: float | None = 1.0
     time_limit_is_terminal: bool = True
@@ -66,13 +73,13 @@ class IntrinsicSettings:
     method_config: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.counts not in ("full", "view"):
-            raise ValueError(f"counts={self.counts!r} is unknown; use 'full' or 'view'")
+        if self.counts not in ("full", "view", "none"):
+            raise ValueError(f"counts={self.counts!r} is unknown; use 'full', 'view' or 'none'")
         _check_number("coef", self.coef, least=0.0)
         _check_number("lr", self.lr, above=0.0)
         if self.reward_clip is not None:
             _check_number("reward_clip", self.reward_clip, above=0.0)
-        for name in ("time_limit_is_terminal", "sum_over_time"):
+        for name in ("time_limit_is_terminal", "sum_over_time", "extrinsic_reward"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name}={getattr(self, name)!r} must be True or False")
         for name in ("rmsprop", "method_config"):

@@ -5,17 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from ray.rllib.algorithms.dqn import DQNConfig
 from ray.rllib.algorithms.impala import IMPALAConfig
 from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.algorithms.sac import SACConfig
 from ray.rllib.callbacks.callbacks import RLlibCallback
 from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 
 import rllib_ride
 from helpers import envs
+from rllib_ride.rllib.env_runner import BatchedEnvRunner
 from rllib_ride.rllib.policy import RecurrentPolicy
 from rllib_ride.rllib.presets import make_config, presets
 from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID, IntrinsicSettings
+from rllib_ride.rllib.stock_runner import CountingEnvRunner
 
 N7S4 = "MiniGrid-MultiRoom-N7-S4-v0"
 
@@ -61,6 +65,20 @@ class StepCallback(RLlibCallback):
         pass
 
 
+def test_what_the_fast_runner_skips_gets_rllibs_own_and_a_warning() -> None:
+    for config, name in (
+        (impala().callbacks(StepCallback), "on_episode_step"),
+        (
+            impala().env_runners(env_to_module_connector=lambda *args, **kwargs: []),
+            "env_to_module_connector",
+        ),
+    ):
+        with pytest.warns(UserWarning, match=f"has {name}, .* several times slower"):
+            rllib_ride.add_intrinsic_reward(config)
+        assert config.env_runner_cls is CountingEnvRunner
+    assert rllib_ride.add_intrinsic_reward(impala()).env_runner_cls is BatchedEnvRunner
+
+
 def test_calling_it_again_changes_the_settings() -> None:
     config = impala().rl_module(rl_module_spec=RLModuleSpec(module_class=OwnPolicy))
     config = rllib_ride.add_intrinsic_reward(config, method="none")
@@ -74,11 +92,14 @@ def test_calling_it_again_changes_the_settings() -> None:
 @pytest.mark.parametrize(
     ("config", "settings", "message"),
     [
-        (PPOConfig().environment(N7S4), {}, "PPOConfig is not supported.*IMPALAConfig"),
+        (DQNConfig().environment(N7S4), {}, "DQNConfig is not supported.*IMPALA.*PPOConfig"),
+        (SACConfig().environment("Pendulum-v1"), {}, "SACConfig is not supported"),
+        (PPOConfig().environment(N7S4), {"sum_over_time": True}, "sum_over_time=True.*with PPO"),
         (impala(), {"method": "rid"}, "unknown method 'rid'.*did you mean 'ride'"),
         (impala(), {"coeff": 0.1}, "unknown setting 'coeff'.*coef"),
         (impala(), {"coef": -1.0}, "coef=-1.0 must be at least 0"),
-        (impala(), {"counts": "grid"}, "counts='grid' is unknown; use 'full' or 'view'"),
+        (impala(), {"counts": "grid"}, "counts='grid' is unknown; use 'full', 'view' or 'none'"),
+        (impala(), {"observation_key": "image"}, "observation_key='image'.*no Dict"),
         (impala(), {"lr": 0.0}, "lr=0.0 must be above 0"),
         (impala(), {"coef": float("nan")}, "coef=nan must be at least 0"),
         (impala(), {"reward_clip": -1.0}, "reward_clip=-1.0 must be above 0"),
@@ -87,7 +108,6 @@ def test_calling_it_again_changes_the_settings() -> None:
         (impala(), {"method_config": {"forward_loss": 1.0}}, "method_config of 'ride': .*forward"),
         (IMPALAConfig(), {}, "no environment yet; call config.environment"),
         (impala("MiniGrid-MultiRoom-N7-S4"), {}, "did you mean 'MiniGrid-MultiRoom-N7-S4-v0'"),
-        (impala().learners(num_learners=2), {}, "num_learners=2 is not supported"),
         (
             impala().env_runners(batch_mode="complete_episodes"),
             {},
@@ -98,14 +118,13 @@ def test_calling_it_again_changes_the_settings() -> None:
             {},
             "restart_failed_sub_environments is not supported",
         ),
-        (impala().callbacks(StepCallback), {}, "does not call on_episode_step"),
         (
             impala().learners(learner_connector=lambda *args: []),
             {},
             "has its own learner_connector, which an intrinsic reward would replace",
         ),
-        (impala("CartPole-v1"), {}, "CartPole-v1: observation space has shape"),
-        (impala("Taxi-v3"), {}, "Taxi-v3: observation space"),
+        (impala("Taxi-v3"), {}, "Taxi-v3: RLlib's default module reads Box.*FlattenObservations"),
+        (impala("Blackjack-v1"), {}, "Blackjack-v1: observation space Tuple"),
         (
             impala().multi_agent(policies={"a", "b"}),
             {},

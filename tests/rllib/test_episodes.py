@@ -27,14 +27,14 @@ def rollout(ends: dict[int, list[int]], truncated: bool = False) -> Rollout:
     return Rollout(
         observations=100.0 * np.arange(T + 1)[:, None, None] + np.arange(N)[:, None],  # [T+1, N, 1]
         actions=(np.arange(T)[:, None] + np.arange(N)) % 5,
-        logp=-number / 1e4,
+        outputs={Columns.ACTION_LOGP: -number / 1e4},
         rewards=number,
         terminated=done & (not truncated),
         truncated=done & truncated,
         counts=number + 1,
         state_keys=(number + 2).astype(np.int64),
         is_reset=is_reset,
-        state_in={"h": np.arange(N)[:, None] + 0.5},
+        states={0: {"h": np.arange(N)[:, None] + 0.5}},
     )
 
 
@@ -74,6 +74,9 @@ def test_only_a_continued_piece_starts_from_the_recorded_state() -> None:
 def test_rows_are_padded_after_the_observation_a_piece_ends_in() -> None:
     episodes = cut_rollout(rollout(ENDS), ["a", "b", "c"], np.array([7, 0, 3]))
     batch = pad_episodes(episodes, None, time_limit_is_terminal=True)
+    wider = pad_episodes(episodes, None, time_limit_is_terminal=True, num_steps=15)
+    assert wider[Columns.OBS].shape[:2] == (6, 16)
+    np.testing.assert_array_equal(wider[Columns.OBS][:, :12], batch[Columns.OBS])
     assert Columns.STATE_IN not in batch
     for row, (n, start, end, done) in enumerate(PIECES):
         steps = end - start

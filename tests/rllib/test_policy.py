@@ -36,7 +36,10 @@ def policy(
 )
 def test_sizes(network: str, space: gym.Space, features: int, units: int, layers: int) -> None:
     module = policy(network, space)
-    assert (module.lstm[0].input_size, module.lstm[0].hidden_size) == (features, units)
+    assert (module.network.lstm[0].input_size, module.network.lstm[0].hidden_size) == (
+        features,
+        units,
+    )
     assert {key: tuple(value.shape) for key, value in module.get_initial_state().items()} == {
         "h": (layers, units),
         "c": (layers, units),
@@ -80,14 +83,14 @@ def test_the_cells_equal_torchs_lstm(network: str, sizes: tuple[int, int], layer
     lstm.load_state_dict(
         {
             f"{key}_l{layer}": value
-            for layer, cell in enumerate(module.lstm)
+            for layer, cell in enumerate(module.network.lstm)
             for key, value in cell.state_dict().items()
         }
     )
     obs = torch.randint(0, 11, (2, 6, *GRID.shape), dtype=torch.uint8)
     state = {key: torch.randn(2, *v.shape) for key, v in module.get_initial_state().items()}
     out = module.forward_train({Columns.OBS: obs, Columns.STATE_IN: state})
-    features = module.fully_connected(module.convolutions(obs.float()))
+    features = module.network.fully_connected(module.network.convolutions(obs.float()))
     expected, _ = lstm(
         features, tuple(state[key].transpose(0, 1).contiguous() for key in ("h", "c"))
     )

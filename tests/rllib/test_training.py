@@ -123,6 +123,7 @@ def test_the_rl_loss_never_reaches_the_embedding(build: Any) -> None:
         Columns.TERMINATEDS: torch.zeros(3, 7, dtype=torch.bool),
     }
     batches = {DEFAULT_MODULE_ID: dict(columns), INTRINSIC_MODULE_ID: dict(columns)}
+    learner.complete(batches)
     losses = learner.compute_losses(fwd_out=learner.module.forward_train(batches), batch=batches)
     # The batch came without a bonus, as from an AggregatorActor: the Learner gave it one.
     bonus = batches[DEFAULT_MODULE_ID][INTRINSIC_REWARDS]
@@ -299,9 +300,31 @@ def test_remote_learner_and_aggregators_use_current_weights(build: Any, aggregat
         assert 0.2 * impact < bonus <= 1.1 * impact
 
 
-def test_refuses_several_learners(ray_session: None) -> None:
-    with pytest.raises(ValueError, match="num_learners=2 is not supported.*use 0 or 1"):
-        config().learners(num_learners=2).build_learner(spaces=SPACES)
+@pytest.mark.parametrize("method", ["ride", "count", "rnd"])
+def test_two_learners_stay_one(build: Any, method: str) -> None:
+    """Their networks get the same gradients, each the mean over both; each counts its own share."""
+    made = config(method, num_env_runners=2)
+    made.learners(num_learners=2)
+    algo = build(made)
+    before = weights(algo, INTRINSIC_MODULE_ID)
+    for _ in range(60):
+        metrics = algo.train().get("learners", {}).get(INTRINSIC_MODULE_ID, {})
+        if np.isfinite(metrics.get("intrinsic_reward_mean", np.nan)):
+            break
+    states = [
+        result.get()[COMPONENT_RL_MODULE]
+        for result in algo.learner_group.foreach_learner(
+            lambda learner: learner.get_state(components=COMPONENT_RL_MODULE)
+        )
+    ]
+    assert len(states) == 2
+    for module_id in (DEFAULT_MODULE_ID, INTRINSIC_MODULE_ID):
+        for name, value in states[0][module_id].items():
+            if isinstance(value, np.ndarray):
+                np.testing.assert_array_equal(value, states[1][module_id][name])
+    if method != "count":
+        trained = [n for n in before if "target" not in n and n.endswith("weight")]
+        assert all((before[n] != states[0][INTRINSIC_MODULE_ID][n]).any() for n in trained)
 
 
 def test_an_error_in_the_learner_thread_ends_the_update(build: Any) -> None:
@@ -332,40 +355,23 @@ def test_rewards_are_clipped_as_set(method: str, clip: float | None, expected: f
 @pytest.mark.parametrize("terminal", [True, False])
 def test_the_pipeline_treats_a_time_limit_as_set(build: Any, terminal: bool) -> None:
     settings = IntrinsicSettings(method="none", time_limit_is_terminal=terminal)
-    pad, *_ = LearnerPipeline(settings)(None, None)
+    pad, *_ = LearnerPipeline(settings, whole_fragments=False)(None, None)
     module = learner_of(build(config("none"))).module
     episode = SingleAgentEpisode(
         observations=list(np.zeros((3, 7, 7, 3), np.uint8)),
         actions=[0, 1],
         rewards=[0.0, 0.0],
-        extra_model_outputs={Columns.ACTION_LOGP: [-1.0, -1.0], "episodic_counts": [1.0, 1.0]},
+        extra_model_outputs={
+            Columns.ACTION_LOGP: [-1.0, -1.0],
+            "episodic_counts": [1.0, 1.0],
+            "state_keys": [3, 4],
+        },
         truncated=True,
         len_lookback_buffer=0,
     ).to_numpy()
     batch = pad(rl_module=module, batch={}, episodes=[episode], shared_data={})
     terminateds = batch[DEFAULT_MODULE_ID][Columns.TERMINATEDS]
     assert terminateds.tolist() == [[False, terminal, False]]
-
-
-def test_losses_do_not_shrink_with_a_batch_of_short_rows(build: Any) -> None:
-    """The loss is T times a mean, with the T of the fragments and not of the longest row."""
-    learner = learner_of(build(config()))
-    columns = fixed_batch() | {INTRINSIC_REWARDS: torch.zeros(3, 7)}
-    longer = {
-        key: torch.nn.functional.pad(value, [0, 0] * (value.ndim - 2) + [0, 4])
-        for key, value in columns.items()
-    }
-    short_loss, long_loss = (
-        learner.module[INTRINSIC_MODULE_ID].compute_self_supervised_loss(
-            learner=learner,
-            module_id=INTRINSIC_MODULE_ID,
-            config=learner.config,
-            batch=batch,
-            fwd_out={},
-        )
-        for batch in (columns, longer)
-    )
-    assert short_loss.item() == pytest.approx(long_loss.item(), rel=1e-5)
 
 
 def test_the_optimizers_are_those_set(build: Any) -> None:

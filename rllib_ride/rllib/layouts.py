@@ -1,0 +1,242 @@
+"""The batch in the form that each algorithm's loss wants it.
+
+| | policy recurrent | policy feed-forward | intrinsic networks |
+|---|---|---|---|
+| IMPALA, APPO | rows `[B, T + 1]` | the same, flat `[B * (T + 1)]` | rows `[B, T + 1]` |
+| PPO | rows `[R, max_seq_len]` | steps `[n]` | transitions `[n, 2]` |
+
+PPO's minibatches are shuffled, so its rows are short, and neither padding of a feed-forward policy
+nor bootstrap steps are needed once advantages are known.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import torch
+import tree
+from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
+from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.connectors.connector_v2 import ConnectorV2
+from ray.rllib.core import DEFAULT_MODULE_ID
+from ray.rllib.core.columns import Columns
+from ray.rllib.core.rl_module.rl_module import RLModule
+from ray.rllib.env.single_agent_episode import SingleAgentEpisode
+from ray.rllib.evaluation.postprocessing import Postprocessing
+from ray.rllib.utils.numpy import convert_to_numpy
+from ray.rllib.utils.postprocessing.value_predictions import compute_value_targets
+from torch import Tensor
+
+from rllib_ride.rllib.episodes import recurrent_states
+from rllib_ride.rllib.settings import (
+    EPISODE_IDS,
+    EPISODIC_COUNTS,
+    INTRINSIC_MODULE_ID,
+    INTRINSIC_REWARDS,
+    STATE_KEYS,
+    T_STARTED,
+)
+
+_OF_A_ROW = (Columns.SEQ_LENS, Columns.STATE_IN, EPISODE_IDS, T_STARTED)
+"""Columns with one entry a row, `[B, ...]`; the others have one a step, `[B, T + 1, ...]`."""
+
+
+def row_length(config: AlgorithmConfig, policy: RLModule | None) -> int | None:
+    """Steps after which a fragment of a recurrent policy may be cut; None if it never is."""
+    if policy is None or not policy.is_stateful() or not isinstance(config, PPOConfig):
+        return None
+    return max_seq_len(policy)
+
+
+def max_seq_len(policy: RLModule) -> int:
+    """RLlib's setting of a recurrent policy; its default where the module names none."""
+    model_config: Any = policy.model_config
+    if isinstance(model_config, dict):
+        return int(model_config.get("max_seq_len", 20))
+    return int(model_config.max_seq_len)
+
+
+class FlattenForFeedForward(ConnectorV2):
+    """IMPALA and APPO: gives a feed-forward policy its steps without an axis of time.
+
+    Padding stays, so that the loss finds rows of T + 1 again.
+    """
+
+    def __call__(
+        self, *, rl_module: RLModule, batch: dict[str, Any], episodes: Any, **kwargs: Any
+    ) -> dict[str, Any]:
+        """Returns the batch; the intrinsic module's is untouched."""
+        if not rl_module[DEFAULT_MODULE_ID].unwrapped().is_stateful():
+            batch[DEFAULT_MODULE_ID] = {
+                name: tree.map_structure(lambda x: x.flatten(0, 1), column)
+                for name, column in batch[DEFAULT_MODULE_ID].items()
+                if name not in _OF_A_ROW
+            }
+        return batch
+
+
+class AddAdvantages(ConnectorV2):
+    """PPO: generalized advantage estimates of the summed reward, and the layout of its minibatches.
+
+    The estimate is RLlib's own. Source: Schulman et al., "High-Dimensional Continuous Control Using
+    Generalized Advantage Estimation", ICLR 2016.
+    """
+
+    def __init__(
+        self,
+        input_observation_space: gym.Space | None = None,
+        input_action_space: gym.Space | None = None,
+        *,
+        gamma: float,
+        lambda_: float,
+    ) -> None:
+        super().__init__(input_observation_space, input_action_space)
+        self._gamma, self._lambda = gamma, lambda_
+
+    def __call__(
+        self,
+        *,
+        rl_module: RLModule,
+        batch: dict[str, Any],
+        episodes: list[SingleAgentEpisode],
+        shared_data: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        """Returns the batch: the policy's with advantages, the intrinsic module's in pairs."""
+        policy = rl_module[DEFAULT_MODULE_ID].unwrapped()
+        device = next(policy.parameters()).device
+        rows = _to(batch[DEFAULT_MODULE_ID], device)
+        lengths = rows[Columns.SEQ_LENS]  # [B], the bootstrap step included
+        steps = torch.arange(rows[Columns.LOSS_MASK].shape[1], device=device)
+        filled = steps < lengths[:, None]  # [B, T + 1]
+        flat = _pick(rows, filled)  # [steps of all pieces, ...]
+
+        with torch.no_grad():
+            values = (
+                policy.compute_values(rows)[filled]
+                if policy.is_stateful()
+                else policy.compute_values(flat)
+            )
+        real = flat[Columns.LOSS_MASK]
+        targets = self._value_targets(flat, values)
+        advantages = targets - values
+        advantages = (advantages - advantages[real].mean()) / advantages[real].std().clamp(min=1e-4)
+        flat |= {Postprocessing.ADVANTAGES: advantages, Postprocessing.VALUE_TARGETS: targets}
+
+        if INTRINSIC_MODULE_ID in batch:
+            batch[INTRINSIC_MODULE_ID] = _pairs(_to(batch[INTRINSIC_MODULE_ID], device))
+        if policy.is_stateful():
+            initial_state = convert_to_numpy(policy.get_initial_state())
+            batch[DEFAULT_MODULE_ID] = _short_rows(
+                flat, lengths.tolist(), episodes, initial_state, max_seq_len(policy)
+            )
+        else:
+            batch[DEFAULT_MODULE_ID] = tree.map_structure(lambda x: x[real], flat)
+        if shared_data is not None:
+            # RLlib's word for it: rows of such a batch are shuffled and split whole.
+            shared_data[f"_zero_padded_for_mid={DEFAULT_MODULE_ID}"] = policy.is_stateful()
+            shared_data[f"_zero_padded_for_mid={INTRINSIC_MODULE_ID}"] = False
+        return batch
+
+    def _value_targets(self, flat: dict[str, Any], values: Tensor) -> Tensor:
+        """What the values `[steps]` are to learn."""
+        targets = compute_value_targets(
+            values=convert_to_numpy(values),
+            rewards=convert_to_numpy(flat[Columns.REWARDS]),
+            terminateds=convert_to_numpy(flat[Columns.TERMINATEDS]).astype(np.float32),
+            truncateds=convert_to_numpy(flat[Columns.TRUNCATEDS]).astype(np.float32),
+            gamma=self._gamma,
+            lambda_=self._lambda,
+        )
+        return torch.as_tensor(targets, device=values.device)
+
+
+def _to(columns: dict[str, Any], device: torch.device) -> dict[str, Any]:
+    return tree.map_structure(lambda x: x.to(device), columns)
+
+
+def _pick(rows: dict[str, Any], mask: Tensor) -> dict[str, Any]:
+    """The steps of a batch where `mask` `[B, T + 1]` is True, row after row: `[n, ...]`."""
+    return {
+        name: tree.map_structure(lambda x: x[mask], column)
+        for name, column in rows.items()
+        if name not in _OF_A_ROW
+    }
+
+
+def _pairs(rows: dict[str, Any]) -> dict[str, Any]:
+    """Each of the n real transitions as a row of its own, `[n, 2, ...]`.
+
+    A row of one transition is a state, what was done there, and the state it led to.
+    """
+    mask = rows[Columns.LOSS_MASK]  # [B, T + 1]
+    after = torch.roll(mask, 1, dims=1)  # the step after each real one; the last is never real
+    steps = torch.arange(mask.shape[1], device=mask.device).expand_as(mask)
+
+    def pair(x: Tensor) -> Tensor:
+        return torch.stack((x[mask], x[after]), dim=1)  # [n, 2, ...]
+
+    columns = {
+        name: tree.map_structure(pair, rows[name])
+        for name in (
+            Columns.OBS,
+            Columns.ACTIONS,
+            INTRINSIC_REWARDS,
+            EPISODIC_COUNTS,
+            STATE_KEYS,
+        )
+    }
+    of_step = {name: rows[name][:, None].expand_as(mask) for name in (EPISODE_IDS, T_STARTED)}
+    columns[EPISODE_IDS] = of_step[EPISODE_IDS][mask]  # [n]
+    columns[T_STARTED] = (of_step[T_STARTED] + steps)[mask]  # [n]
+    columns[Columns.LOSS_MASK] = torch.tensor([True, False], device=mask.device).expand(
+        len(columns[EPISODE_IDS]), 2
+    )
+    return columns
+
+
+def _short_rows(
+    flat: dict[str, Any],
+    lengths: list[int],
+    episodes: list[SingleAgentEpisode],
+    initial_state: dict[str, Any],
+    num_steps: int,
+) -> dict[str, Any]:
+    """Rows of at most `num_steps` steps for a recurrent policy, each with the state it starts from.
+
+    Args:
+        flat: Columns `[steps of all pieces, ...]`, each piece's bootstrap step included.
+        lengths: Steps of each piece, that step included.
+        episodes: The pieces.
+        initial_state: Of the policy.
+        num_steps: Width of the rows; the bootstrap step is left out.
+    """
+    starts, sizes, states, offset = [], [], [], 0
+    for length, episode in zip(lengths, episodes, strict=True):
+        cuts = recurrent_states(episode, initial_state)
+        begins = sorted(cuts)
+        for begin, end in zip(begins, [*begins[1:], length - 1], strict=True):
+            starts.append(offset + begin)
+            sizes.append(end - begin)
+            states.append(cuts[begin])
+        offset += length
+
+    device = flat[Columns.LOSS_MASK].device
+    steps = torch.arange(num_steps, device=device)
+    row_sizes = torch.tensor(sizes, device=device, dtype=torch.int32)
+    mask = steps < row_sizes[:, None]  # [R, num_steps]
+    index = torch.where(mask, torch.tensor(starts, device=device)[:, None] + steps, 0)
+
+    def cut(x: Tensor) -> Tensor:
+        padded = mask.view(*mask.shape, *[1] * (x.ndim - 1))
+        return torch.where(padded, x[index], torch.zeros((), dtype=x.dtype, device=device))
+
+    rows = tree.map_structure(cut, flat)
+    rows[Columns.LOSS_MASK] = mask
+    rows[Columns.SEQ_LENS] = row_sizes
+    rows[Columns.STATE_IN] = tree.map_structure(
+        lambda *x: torch.as_tensor(np.stack(x), device=device), *states
+    )
+    return rows

@@ -1,0 +1,138 @@
+"""RLlib's own EnvRunner, step by step, with the counts that an intrinsic reward needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import tree
+from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
+from gymnasium.wrappers.vector import DictInfoToList
+from ray.rllib.core.columns import Columns
+from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
+from ray.rllib.env.single_agent_episode import SingleAgentEpisode
+from ray.rllib.env.utils.infinite_lookback_buffer import InfiniteLookbackBuffer
+
+from rllib_ride.rllib.episodes import State, mark_piece
+from rllib_ride.rllib.layouts import row_length
+from rllib_ride.rllib.settings import EPISODIC_COUNTS, STATE_KEYS, IntrinsicSettings
+from rllib_ride.rllib.visits import StateVisits, numeric_entries
+
+
+class CountingEnvRunner(SingleAgentEnvRunner):
+    """For what `BatchedEnvRunner` passes over: callbacks per step, custom connectors.
+
+    Every step of every environment goes through Python: expect a third of its speed or less.
+    """
+
+    def make_env(self) -> None:
+        """Builds the vector environment as RLlib does, with a counter around it."""
+        super().make_env()
+        vector_env: VectorEnv = self.env.env  # type: ignore[has-type]  # without RLlib's wrapper
+        mode = vector_env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP)
+        if mode != AutoresetMode.NEXT_STEP:
+            raise ValueError(
+                f"vector environment {self.config.env} has autoreset_mode {mode}; "
+                f"want {AutoresetMode.NEXT_STEP}"
+            )
+        self.env = DictInfoToList(CountVisits(vector_env, IntrinsicSettings.of(self.config)))
+
+    def sample(self, **kwargs: Any) -> list[SingleAgentEpisode]:
+        """As RLlib's, in pieces of at most a fragment."""
+        num_steps = self.config.get_rollout_fragment_length(self.worker_index)
+        rows = row_length(self.config, self.module)
+        return [
+            piece
+            for episode in super().sample(**kwargs)
+            if len(episode)
+            for piece in _pieces(episode, num_steps, rows)
+        ]
+
+
+class CountVisits(VectorWrapper):
+    """Puts the key of each environment's state and its N_ep into the infos."""
+
+    def __init__(self, env: VectorEnv, settings: IntrinsicSettings) -> None:
+        super().__init__(env)
+        self._visits = StateVisits(
+            env.num_envs,
+            settings.counts,
+            env.single_observation_space,
+            settings.observation_key,
+        )
+
+    def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
+        """As the environment's; an episode's first observation is a visit."""
+        obs: Any
+        obs, infos = super().reset(**kwargs)
+        self._ended = np.zeros(self.num_envs, bool)
+        return obs, self._counted(obs, infos, begins=np.ones(self.num_envs, bool))
+
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        """As the environment's."""
+        obs, *rest, infos = super().step(actions)
+        infos = self._counted(obs, infos, begins=self._ended)
+        rewards, terminated, truncated = rest
+        self._ended = terminated | truncated
+        return obs, rewards, terminated, truncated, infos
+
+    def _counted(self, obs: Any, infos: dict[str, Any], begins: Any) -> dict[str, Any]:
+        keys, counts = self._visits.visit(numeric_entries(obs), infos, begins)
+        return {**infos, STATE_KEYS: keys, EPISODIC_COUNTS: counts}
+
+
+def _pieces(
+    episode: SingleAgentEpisode, num_steps: int, rows: int | None
+) -> list[SingleAgentEpisode]:
+    """An episode as RLlib's runner gives it, as pieces such as `cut_rollout` makes.
+
+    RLlib samples until all environments together have made their steps, so one of them may have
+    made more than a fragment.
+
+    Args:
+        episode: With NumPy data.
+        num_steps: Steps of a fragment.
+        rows: Steps after which a recurrent policy's row may begin anew; None: never.
+    """
+    infos: Any = episode.get_infos()[1:]
+    outputs = {
+        EPISODIC_COUNTS: np.array([info[EPISODIC_COUNTS] for info in infos], np.float32),
+        STATE_KEYS: np.array([info[STATE_KEYS] for info in infos], np.int64),
+    }
+    for name in (Columns.ACTION_LOGP, Columns.ACTION_DIST_INPUTS):
+        outputs[name] = episode.get_extra_model_outputs(name)
+    buffer, pieces = InfiniteLookbackBuffer, []
+    for start in range(0, len(episode), num_steps):
+        end = min(start + num_steps, len(episode))
+        piece = SingleAgentEpisode(
+            id_=episode.id_,
+            observations=buffer(
+                tree.map_structure(
+                    lambda x, s=start, e=end: x[s : e + 1],
+                    numeric_entries(episode.get_observations()),
+                )
+            ),
+            infos=buffer([{}] * (end - start + 1)),
+            actions=buffer(episode.get_actions()[start:end]),
+            rewards=buffer(episode.get_rewards()[start:end]),
+            extra_model_outputs={k: buffer(v[start:end]) for k, v in outputs.items()},
+            terminated=episode.is_terminated and end == len(episode),
+            truncated=episode.is_truncated and end == len(episode),
+            t_started=episode.t_started + start,
+            len_lookback_buffer=0,
+        )
+        states = {
+            t - start: _state_before(episode, t)
+            for t in range(start, end, rows or num_steps)
+            if episode.t_started + t > 0 and Columns.STATE_OUT in episode.extra_model_outputs
+        }
+        pieces.append(mark_piece(piece, num_steps, states))
+    return pieces
+
+
+def _state_before(episode: SingleAgentEpisode, t: int) -> State:
+    """The policy's recurrent state before step t: what it gave out a step earlier."""
+    state: State = episode.get_extra_model_outputs(
+        Columns.STATE_OUT, t - 1, neg_index_as_lookback=True
+    )
+    return state

@@ -1,0 +1,108 @@
+"""Which states N environments are in, and how often each was visited in its running episode."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import gymnasium as gym
+import numpy as np
+from numpy.typing import NDArray
+
+from rllib_ride.intrinsic.counts import EpisodicCounter, hash_observations
+
+_USUAL_KEYS = ("image", "observations", "observation")
+
+
+class StateVisits:
+    """The key and N_ep of each state that N environments reach in lock-step.
+
+    Args:
+        num_envs: N.
+        counts: What makes two states the same: `"full"`, `"view"` or `"none"` (see
+            `IntrinsicSettings`).
+        space: Observation space of one environment.
+        observation_key: Which entry of a Dict observation is the view.
+    """
+
+    def __init__(
+        self,
+        num_envs: int,
+        counts: Literal["full", "view", "none"],
+        space: gym.Space,
+        observation_key: str | None = None,
+    ) -> None:
+        self._counts = counts
+        self._entry = observation_entry(space, observation_key) if counts == "view" else None
+        self._counter = EpisodicCounter(num_envs)
+        self._everywhere = np.ones(num_envs, bool)
+
+    def begin(self, obs: Any, infos: Mapping[str, Any]) -> None:
+        """All environments begin an episode; its first observation is itself a visit."""
+        self.visit(obs, infos, self._everywhere)
+
+    def visit(
+        self, obs: Any, infos: Mapping[str, Any], begins: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Records the state that each environment is now in.
+
+        Args:
+            obs: `[N, ...]`, or a dict of such.
+            infos: Of the same step.
+            begins: `[N]`, True where the state is an episode's first.
+
+        Returns:
+            Keys and N_ep, `[N]` each; all zeros and ones if nothing is counted.
+        """
+        if self._counts == "none":
+            return np.zeros(len(begins), np.int64), np.ones(len(begins), np.int64)
+        self._counter.reset(begins)
+        keys = self._keys(obs, infos)
+        return keys.view(np.int64), self._counter.visit(keys, self._everywhere)
+
+    def _keys(self, obs: Any, infos: Mapping[str, Any]) -> NDArray[np.uint64]:
+        if self._counts == "view":
+            return hash_observations(obs if self._entry is None else obs[self._entry])
+        if "state_key" not in infos:
+            raise ValueError(
+                "counts='full' needs an environment whose infos have a 'state_key'; "
+                "this one has none: use counts='view'"
+            )
+        return np.asarray(infos["state_key"], np.uint64)
+
+
+def observation_entry(space: gym.Space, key: str | None) -> str | None:
+    """The entry of a Dict observation that the intrinsic reward is about; None if it is no Dict.
+
+    Args:
+        space: Of the observations.
+        key: The user's choice. None: `"image"`, as MiniGrid's, or `"observations"`, as beside an
+            action mask; or the only entry there is.
+
+    Raises:
+        ValueError: No such entry, or none is the obvious one.
+    """
+    if not isinstance(space, gym.spaces.Dict):
+        if key is not None:
+            raise ValueError(f"observation_key={key!r}, but observations are no Dict: {space}")
+        return None
+    entries = list(space)
+    if key is None:
+        usual = [name for name in _USUAL_KEYS if name in entries] or entries
+        if len(usual) > 1 and usual == entries:
+            raise ValueError(f"set observation_key to one of the Dict's entries: {entries}")
+        return usual[0]
+    if key not in entries:
+        raise ValueError(f"observation_key={key!r} is no entry of the Dict, want one of {entries}")
+    return key
+
+
+def numeric_entries(obs: Any) -> Any:
+    """The observation without what no tensor can hold, such as MiniGrid's `mission` text."""
+    if not isinstance(obs, Mapping):
+        return obs
+    return {
+        name: numeric_entries(value)
+        for name, value in obs.items()
+        if isinstance(value, Mapping) or np.asarray(value).dtype.kind in "biuf"
+    }

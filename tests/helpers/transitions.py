@@ -13,15 +13,29 @@ SHAPE = (7, 7, 3)
 SPACES = gym.spaces.Box(0, 255, SHAPE, np.uint8), gym.spaces.Discrete(A)
 
 
-def random_transitions() -> Transitions:
+def random_transitions(
+    observation_space: gym.Space = SPACES[0], action_space: gym.Space = SPACES[1]
+) -> Transitions:
     """Sequences of 6, 2 and 4 transitions, padded to T with what is random too."""
     generator = torch.Generator().manual_seed(0)
     return Transitions(
-        obs=torch.randint(0, 11, (T + 1, B, *SHAPE), dtype=torch.uint8, generator=generator),
-        actions=torch.randint(0, A, (T, B), generator=generator),
+        obs=_samples(observation_space, (T + 1, B), generator),
+        actions=_samples(action_space, (T, B), generator),
         episodic_counts=torch.randint(1, 9, (T, B), generator=generator),
         mask=torch.arange(T)[:, None] < torch.tensor([6, 2, 4]),
         state_keys=torch.randint(-(2**62), 2**62, (T, B), generator=generator),
         episode_ids=torch.tensor([7, 8, 9]),
         t_started=torch.tensor([0, 3, 0]),
     )
+
+
+def _samples(space: gym.Space, axes: tuple[int, int], generator: torch.Generator) -> torch.Tensor:
+    """[T, B, ...] of a Discrete or Box; bytes as small as MiniGrid's."""
+    if isinstance(space, gym.spaces.Discrete):
+        start, end = int(space.start), int(space.start + space.n)
+        return torch.randint(start, end, axes, generator=generator)
+    assert isinstance(space, gym.spaces.Box)
+    shape = (*axes, *space.shape)
+    if space.dtype == np.uint8:
+        return torch.randint(0, 11, shape, dtype=torch.uint8, generator=generator)
+    return torch.randn(shape, generator=generator)

@@ -164,7 +164,7 @@ def fragment_length(episodes: list[SingleAgentEpisode]) -> int:
 
 def recurrent_states(episode: SingleAgentEpisode, initial_state: State) -> dict[int, State]:
     """The recurrent states from which a row of a piece may begin, by step within the piece."""
-    return {0: initial_state, **episode.custom_data[_STATES]}
+    return {0: initial_state, **episode.custom_data.get(_STATES, {})}
 
 
 def pad_episodes(

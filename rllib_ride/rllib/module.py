@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Collection
 from typing import Any
@@ -57,6 +58,13 @@ class IntrinsicModule(TorchRLModule, SelfSupervisedLossAPI):
     def is_trained_here(self) -> bool:
         """Whether this copy's weights are the current ones."""
         return self.weights_lock is not None
+
+    def no_sync(self) -> contextlib.AbstractContextManager[None]:
+        """For several Learners and a method that trains nothing: there is nothing to share.
+
+        RLlib asks each module for it; the others are DistributedDataParallel by then.
+        """
+        return contextlib.nullcontext()
 
     def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         # Bonus and loss need the transitions as a whole, not a forward pass.

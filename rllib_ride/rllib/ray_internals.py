@@ -144,6 +144,19 @@ class CompleteBatches(TorchLearner):
         """Adds a piece at the end of the Learner's connectors."""
         self._learner_connector.append(piece)
 
+    def _make_modules_ddp_if_necessary(self) -> None:
+        """As RLlib's, but for modules with nothing to train: PyTorch refuses to share those."""
+        idle = {
+            module_id: self.module[module_id]
+            for module_id in self.module.keys()  # noqa: SIM118  (no dict)
+            if not any(p.requires_grad for p in self.module[module_id].parameters())
+        }
+        for module_id in idle:
+            self.module.remove_module(module_id)
+        super()._make_modules_ddp_if_necessary()
+        for module_id, module in idle.items():
+            self.module.add_module(module_id, module)
+
     def _make_batch_if_necessary(self, training_data: Any) -> Any:
         batch = super()._make_batch_if_necessary(training_data)
         self.complete(batch.policy_batches)

@@ -70,9 +70,9 @@ class CountVisits(VectorWrapper):
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """As the environment's."""
-        obs, *rest, infos = super().step(actions)
+        step: tuple[Any, ...] = super().step(actions)
+        obs, rewards, terminated, truncated, infos = step
         infos = self._counted(obs, infos, begins=self._ended)
-        rewards, terminated, truncated = rest
         self._ended = terminated | truncated
         return obs, rewards, terminated, truncated, infos
 
@@ -95,7 +95,7 @@ def _pieces(
         rows: Steps after which a recurrent policy's row may begin anew; None: never.
     """
     infos: Any = episode.get_infos()[1:]
-    outputs = {
+    outputs: dict[str, Any] = {
         EPISODIC_COUNTS: np.array([info[EPISODIC_COUNTS] for info in infos], np.float32),
         STATE_KEYS: np.array([info[STATE_KEYS] for info in infos], np.int64),
     }

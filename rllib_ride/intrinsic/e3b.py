@@ -53,7 +53,8 @@ class E3b(IntrinsicMethod):
     def bonus(self, transitions: Transitions) -> Tensor:
         """phi^T C^{-1} phi of each state reached, [T, B]; 0 at padding.
 
-        C is in double precision here (see `bonuses.e3b`) and in single where it is kept. Enters the states left into their episodes' C: asking twice enters them twice.
+        Enters the states left into their episodes' C: asking twice enters them twice. C is of
+        double precision here, see `bonuses.e3b`, and of single where it is kept.
         """
         phi = self._states(transitions)  # [T+1, B, D]
         bonus = phi.new_zeros(transitions.mask.shape)  # [T, B]

@@ -52,7 +52,7 @@ BAD_FILES = [
     (
         "[ride, none]",
         "[ride, nome]",
-        "x.yaml: method 'nome' is unknown; did you mean 'none'? Known: icm, ",
+        "x.yaml: method 'nome' is unknown; did you mean 'none'? Known: count, ",
     ),
     (
         "preset: tuned",

@@ -113,8 +113,8 @@ def count(n: Tensor) -> Tensor:
 def noveld(novelty: Tensor, novelty_next: Tensor, n_ep: Tensor, *, alpha: float) -> Tensor:
     """NovelD: r_t = max(nov(s_{t+1}) - alpha nov(s_t), 0) * 1[N_ep(s_{t+1}) = 1].
 
-    Source: Zhang et al., "NovelD: A Simple yet Effective Exploration Criterion", NeurIPS 2021,
-    section 3, with nov(s) the `rnd` of s.
+    Source: Zhang et al., "NovelD: A Simple yet Effective Exploration Criterion", NeurIPS 2021, the
+    definition of the intrinsic reward, with nov(s) the `rnd` of s.
 
     Args:
         novelty: nov(s_t), [...].
@@ -132,7 +132,8 @@ def noveld(novelty: Tensor, novelty_next: Tensor, n_ep: Tensor, *, alpha: float)
 def e3b(phi: Tensor, c: Tensor) -> Tensor:
     """E3B: b_t = phi(s_t)^T C_{t-1}^{-1} phi(s_t), with C_t = C_{t-1} + phi(s_t) phi(s_t)^T.
 
-    Source: Henaff et al., "Exploration via Elliptical Episodic Bonuses", NeurIPS 2022, section 3.
+    Source: Henaff et al., "Exploration via Elliptical Episodic Bonuses", NeurIPS 2022, the
+    definition of the bonus.
 
     For S states at once and without an inverse: det C_t = det C_{t-1} (1 + b_t) by the determinant
     lemma, and the leading minors of the [S, S] matrix I + Phi C_0^{-1} Phi^T are det C_t / det C_0,

@@ -25,7 +25,7 @@ class E3b(IntrinsicMethod):
     docs/methods/e3b.md tells the whole of it.
 
     Args:
-        observation_space: Box of uint8 images, (H, W, C).
+        observation_space: any that `Embedding` takes.
         action_space: Discrete, counted from 0, or Box.
         ridge: lambda, of C = lambda I before an episode's first state.
         inverse_loss_coef: w_inv, the weight of the inverse model's loss.
@@ -52,8 +52,8 @@ class E3b(IntrinsicMethod):
     def bonus(self, transitions: Transitions) -> Tensor:
         """phi^T C^{-1} phi of each state reached, [T, B]; 0 at padding.
 
-        C is in double precision here (see `bonuses.e3b`) and in single where it is kept. Enters
-        the states into their episodes' C: asking twice enters them twice.
+        Enters the states left into their episodes' C: asking twice enters them twice. C is of
+        double precision here, see `bonuses.e3b`, and of single where it is kept.
         """
         phi = self._states(transitions)  # [T+1, B, D]
         bonus = phi.new_zeros(transitions.mask.shape)  # [T, B]
@@ -74,7 +74,7 @@ class E3b(IntrinsicMethod):
         Logs `inverse_loss`, its weight included.
         """
         phi, phi_next = transitions.embed(self.embedding)  # [n, D] each
-        actions = transitions.pack(transitions.actions)  # [n]
+        actions = transitions.pack(transitions.actions)  # [n, ...]
         l_inv = self.inverse_model.error(phi, phi_next, actions)  # [n]
         loss = self.inverse_loss_coef * losses.sum_over_time_mean_over_batch(
             transitions.unpack(l_inv), transitions.mask

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 import gymnasium as gym
-import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from rllib_ride.intrinsic import bonuses
 from rllib_ride.intrinsic.method import IntrinsicMethod
+from rllib_ride.intrinsic.spaces import check_observation_space, flatten, is_bytes
 from rllib_ride.intrinsic.transitions import Transitions
 
 
@@ -22,7 +21,7 @@ class RideRawObservations(IntrinsicMethod):
     whole of it.
 
     Args:
-        observation_space: Box, or Discrete.
+        observation_space: any that `Embedding` takes.
         action_space: of any kind, it is not read.
 
     Raises:
@@ -33,10 +32,8 @@ class RideRawObservations(IntrinsicMethod):
 
     def __init__(self, observation_space: gym.Space, action_space: gym.Space) -> None:
         super().__init__(observation_space, action_space)
-        if not isinstance(observation_space, gym.spaces.Box | gym.spaces.Discrete):
-            raise ValueError(
-                f"observation space {observation_space} is not supported, want a Box or a Discrete"
-            )
+        check_observation_space(observation_space)
+        self.divisor = 255.0 if is_bytes(observation_space) else 1.0  # as `Embedding`'s
 
     @torch.no_grad()
     def bonus(self, transitions: Transitions) -> Tensor:
@@ -50,9 +47,4 @@ class RideRawObservations(IntrinsicMethod):
         return torch.zeros((), device=transitions.mask.device), {}
 
     def _vectors(self, obs: Tensor) -> Tensor:
-        """[n, ...] -> [n, D], bytes from 0 to 1, states without order one-hot."""
-        space = self.observation_space
-        if isinstance(space, gym.spaces.Discrete):
-            return F.one_hot(obs.long() - int(space.start), int(space.n)).float()
-        vectors = obs.float().flatten(start_dim=1)
-        return vectors / 255.0 if space.dtype == np.uint8 else vectors
+        return flatten(obs, self.observation_space) / self.divisor  # [n, D]

@@ -80,8 +80,8 @@ BAD_FILES = [
         "config: {intrinsic: {coef: -1}}",
         "x.yaml: trial ride_Empty-5x5_seed1: coef",
     ),
-    # Neither an image nor a list of choices.
-    ("MiniGrid-Empty-5x5-v0", "CartPole-v1", "x.yaml: trial ride_CartPole-v1_seed1: environment"),
+    # A tuple of three numbers.
+    ("MiniGrid-Empty-5x5-v0", "Blackjack-v1", "x.yaml: trial ride_Blackjack-v1_seed1: environment"),
 ]
 
 

@@ -39,12 +39,27 @@ def check_names(spec: ExperimentSpec) -> None:
         ConfigError: with the nearest name and those there are.
     """
     for method in spec.method:
-        if method not in methods():
-            raise ConfigError(unknown("method", method, methods()))
+        check_method(method)
     for env in spec.env:
         check_env(env.id)
     if spec.preset not in presets():
         raise ConfigError(unknown("preset", spec.preset, presets()))
+
+
+def check_method(method: str) -> None:
+    """Refuses a method that is not registered, and not by the module before its colon either.
+
+    Raises:
+        ConfigError: with the nearest name and those there are.
+    """
+    from rllib_ride.intrinsic import get_method
+
+    try:
+        get_method(method)
+    except ValueError as error:
+        if ":" in method:
+            raise ConfigError(str(error)) from None
+        raise ConfigError(unknown("method", method, methods())) from None
 
 
 def check_env(env_id: str) -> None:

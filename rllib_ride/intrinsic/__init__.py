@@ -13,6 +13,7 @@ from rllib_ride.intrinsic.registry import get_method, methods, register_method
 from rllib_ride.intrinsic.rewards import combine_rewards
 from rllib_ride.intrinsic.ride import Ride
 from rllib_ride.intrinsic.ride_raw_observations import RideRawObservations
+from rllib_ride.intrinsic.ride_shared_embedding import RideSharedEmbedding
 from rllib_ride.intrinsic.rnd import Rnd
 from rllib_ride.intrinsic.transitions import Transitions
 
@@ -31,6 +32,7 @@ __all__ = [
     "OnlyEpisodicCounts",
     "Ride",
     "RideRawObservations",
+    "RideSharedEmbedding",
     "Rnd",
     "Transitions",
     "combine_rewards",

@@ -6,6 +6,8 @@ section 3 of RIDE (ICLR 2020) takes it over.
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 import gymnasium as gym
 from torch import Tensor
 
@@ -28,6 +30,8 @@ class DynamicsMethod(IntrinsicMethod):
         ValueError: a space is not supported.
     """
 
+    embedding_class: ClassVar[Any] = Embedding
+
     def __init__(
         self,
         observation_space: gym.Space,
@@ -38,7 +42,7 @@ class DynamicsMethod(IntrinsicMethod):
         super().__init__(observation_space, action_space)
         self.forward_loss_coef = forward_loss_coef
         self.inverse_loss_coef = inverse_loss_coef
-        self.embedding = Embedding(observation_space)
+        self.embedding = self.embedding_class(observation_space)
         self.forward_model = ForwardModel(self.embedding.num_features, action_space)
         self.inverse_model = InverseModel(self.embedding.num_features, action_space)
 

@@ -16,6 +16,7 @@ Layer = TypeVar("Layer", nn.Conv2d, nn.Linear)
 
 # Filters of each convolution. A MiniGrid view is a few cells wide, a rendered frame many pixels.
 GRID_FILTERS = (32, 32, 128)
+POLICY_GRID_FILTERS = (32, 32, 32)
 PIXEL_FILTERS = (32, 32, 32, 32)
 SMALLEST_PIXEL_IMAGE = 32
 
@@ -27,8 +28,8 @@ class Convolutions(nn.Sequential):
 
     Args:
         image_shape: (H, W, C).
-        grid_filters: filters of each convolution where both sides are under 32 cells.
-        pixel_filters: the same for larger images.
+        grid_filters: filters of each convolution where both sides are under 32 cells; larger
+            images have 4 of 32.
 
     Attributes:
         is_grid: whether the image is small enough to be a grid of cells.
@@ -39,14 +40,13 @@ class Convolutions(nn.Sequential):
         self,
         image_shape: tuple[int, int, int],
         grid_filters: tuple[int, ...] = GRID_FILTERS,
-        pixel_filters: tuple[int, ...] = PIXEL_FILTERS,
     ) -> None:
         super().__init__()
         self.image_shape = image_shape
         height, width, channels = image_shape
 
         self.is_grid = max(height, width) < SMALLEST_PIXEL_IMAGE
-        filters = grid_filters if self.is_grid else pixel_filters
+        filters = grid_filters if self.is_grid else PIXEL_FILTERS
         for n_in, n_out in zip((channels, *filters), filters, strict=False):
             conv = nn.Conv2d(n_in, n_out, kernel_size=3, stride=2, padding=1)
             self.append(orthogonal(conv, gain=nn.init.calculate_gain("relu")))

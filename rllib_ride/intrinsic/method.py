@@ -53,12 +53,15 @@ class IntrinsicMethod(nn.Module, ABC):
         needs_episodic_counts: True if `bonus` reads `transitions.episodic_counts`; if False, nobody
             need count and the field may hold anything.
         needs_state_keys: the same of `transitions.state_keys`.
+        shares_policy_embedding: True if `share` is to be given the policy's embedding, which the
+            method's loss then trains as well.
         entropy_coeff: the weight of the policy's entropy, if the method is defined with one;
             None leaves it to the algorithm.
     """
 
     needs_episodic_counts: ClassVar[bool] = False
     needs_state_keys: ClassVar[bool] = False
+    shares_policy_embedding: ClassVar[bool] = False
     entropy_coeff: ClassVar[float | None] = None
 
     def __init__(self, observation_space: gym.Space, action_space: gym.Space) -> None:

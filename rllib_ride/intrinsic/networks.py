@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from rllib_ride.intrinsic import losses
 from rllib_ride.intrinsic.layers import (
     HIDDEN_SIZE,
-    PIXEL_FILTERS,
+    POLICY_GRID_FILTERS,
     Convolutions,
     hidden_layer,
     orthogonal,
@@ -32,13 +32,14 @@ from rllib_ride.intrinsic.spaces import (
 VECTOR_FEATURES = 128  # as many as the paper has for a MiniGrid view
 
 
-class ConvStack(nn.Module):
-    """The convolutions of a policy on images.
+class PolicyEmbedding(nn.Module):
+    """The convolutions of the paper's policy: 3x3, stride 2, padding 1, 32 filters, ELU.
+
+    Grids (both sides under 32 cells) get 3 of them, larger images 4. Not divided by 255, as the
+    embedding's input is.
 
     Args:
         observation_space: Box of images, (H, W, C).
-        grid_filters: filters of each convolution where both sides are under 32 cells.
-        pixel_filters: the same for larger images.
 
     Attributes:
         is_grid: whether the image is small enough to be a grid of cells.
@@ -48,22 +49,15 @@ class ConvStack(nn.Module):
         ValueError: the observation space is not such an image.
     """
 
-    def __init__(
-        self,
-        observation_space: gym.Space,
-        grid_filters: tuple[int, ...],
-        pixel_filters: tuple[int, ...] = PIXEL_FILTERS,
-    ) -> None:
+    def __init__(self, observation_space: gym.Space) -> None:
         super().__init__()
-        self.convolutions = Convolutions(
-            image_shape(observation_space), grid_filters, pixel_filters
-        )
+        self.convolutions = Convolutions(image_shape(observation_space), POLICY_GRID_FILTERS)
         self.is_grid = self.convolutions.is_grid
         self.num_features = self.convolutions.num_features
 
     def forward(self, images: Tensor) -> Tensor:
-        """Floating-point images [..., H, W, C] -> [..., D]."""
-        features: Tensor = self.convolutions(images)
+        """Embeds images: [..., H, W, C] of any dtype -> [..., D] float32."""
+        features: Tensor = self.convolutions(images.float())
         return features
 
 

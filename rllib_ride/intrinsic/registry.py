@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import importlib
 
 from rllib_ride.intrinsic.count import Count
 from rllib_ride.intrinsic.e3b import E3b
@@ -13,6 +14,7 @@ from rllib_ride.intrinsic.noveld import NovelD
 from rllib_ride.intrinsic.only_episodic_counts import OnlyEpisodicCounts
 from rllib_ride.intrinsic.ride import Ride
 from rllib_ride.intrinsic.ride_raw_observations import RideRawObservations
+from rllib_ride.intrinsic.ride_shared_embedding import RideSharedEmbedding
 from rllib_ride.intrinsic.rnd import Rnd
 
 _METHODS: dict[str, type[IntrinsicMethod] | None] = {
@@ -24,6 +26,7 @@ _METHODS: dict[str, type[IntrinsicMethod] | None] = {
     "only_episodic_counts": OnlyEpisodicCounts,
     "no_episodic_counts": NoEpisodicCounts,
     "no_entropy_no_episodic_counts": NoEntropyNoEpisodicCounts,
+    "ride_shared_embedding": RideSharedEmbedding,
     "ride_raw_observations": RideRawObservations,
     "noveld": NovelD,
     "e3b": E3b,
@@ -38,9 +41,18 @@ def methods() -> list[str]:
 def get_method(name: str) -> type[IntrinsicMethod] | None:
     """The class registered as `name`; None for "none", which is to train without a bonus.
 
+    Args:
+        name: of a method, or `module:name` where importing the module registers it.
+
     Raises:
-        ValueError: there is no such method.
+        ValueError: there is no such method, or no such module.
     """
+    module, _, name = name.rpartition(":")
+    if module:
+        try:
+            importlib.import_module(module)
+        except (ImportError, TypeError, ValueError) as error:  # the latter for no name of a module
+            raise ValueError(f"method '{module}:{name}': {error}") from error
     if name in _METHODS:
         return _METHODS[name]
     nearest = difflib.get_close_matches(name, _METHODS, n=1)

@@ -16,7 +16,7 @@ from ray.rllib.algorithms.appo import APPOConfig
 from ray.rllib.algorithms.impala import IMPALAConfig
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core import DEFAULT_MODULE_ID
-from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
+from ray.rllib.core.rl_module.multi_rl_module import MultiRLModule, MultiRLModuleSpec
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.env.multi_agent_env import MultiAgentEnv
 from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
@@ -32,7 +32,7 @@ from rllib_ride.rllib.learner import (
     IntrinsicLearner,
     IntrinsicPPOLearner,
 )
-from rllib_ride.rllib.module import IntrinsicModule
+from rllib_ride.rllib.module import IntrinsicModule, SharedEmbedding
 from rllib_ride.rllib.policy import IMAGE, RecurrentPolicy
 from rllib_ride.rllib.ray_internals import (
     custom_connectors,
@@ -128,8 +128,28 @@ def add_intrinsic_reward(
                 "observation_key": chosen.observation_key,
             },
         )
-    config.rl_module(rl_module_spec=MultiRLModuleSpec(rl_module_specs=modules))
+    shares = method_class is not None and method_class.shares_policy_embedding
+    if shares:
+        _check_shared(config, method, modules[DEFAULT_MODULE_ID])
+    config.rl_module(
+        rl_module_spec=MultiRLModuleSpec(
+            rl_module_specs=modules,
+            multi_rl_module_class=SharedEmbedding if shares else MultiRLModule,
+        )
+    )
     return config
+
+
+def _check_shared(config: AlgorithmConfig, method: str, policy: RLModuleSpec) -> None:
+    if policy.module_class is None or not issubclass(policy.module_class, RecurrentPolicy):
+        raise ValueError(
+            f"method {method!r} shares the embedding of the paper's policy: it needs images, "
+            "Discrete actions and a RecurrentPolicy"
+        )
+    if config.num_learners > 1:
+        raise ValueError(
+            f"num_learners={config.num_learners} is not supported by method {method!r}; 0 and 1 are"
+        )
 
 
 def _policy(

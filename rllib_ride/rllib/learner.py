@@ -45,7 +45,9 @@ class IntrinsicLearner(CompleteBatches):
         """RMSProp for each network; one optimizer a network, so that each is clipped by itself."""
         assert config is not None
         module = self.module[module_id].unwrapped()
+        others: set[torch.nn.Parameter] = set()
         if module_id == INTRINSIC_MODULE_ID:
+            others = set(self.module[DEFAULT_MODULE_ID].parameters())  # a shared embedding's
             rmsprop = self._settings.rmsprop or PAPER_RMSPROP
             networks, lr = dict(module.method.named_children()), self._settings.lr
         elif self._settings.rmsprop is None:
@@ -55,7 +57,7 @@ class IntrinsicLearner(CompleteBatches):
             rmsprop = self._settings.rmsprop
             networks, lr = {"policy": module}, config.lr
         for name, network in networks.items():
-            parameters = [p for p in network.parameters() if p.requires_grad]
+            parameters = [p for p in network.parameters() if p.requires_grad and p not in others]
             if parameters:
                 # RLlib sets the rate, from its schedule, right after.
                 optimizer = torch.optim.RMSprop(parameters, lr=0.0, **rmsprop)

@@ -9,8 +9,10 @@ from typing import Any
 
 import torch
 from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.columns import Columns
 from ray.rllib.core.rl_module.apis import SelfSupervisedLossAPI
+from ray.rllib.core.rl_module.multi_rl_module import MultiRLModule
 from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
 
 from rllib_ride.intrinsic.method import IntrinsicMethod
@@ -18,6 +20,7 @@ from rllib_ride.intrinsic.transitions import Transitions
 from rllib_ride.rllib.settings import (
     EPISODE_IDS,
     EPISODIC_COUNTS,
+    INTRINSIC_MODULE_ID,
     INTRINSIC_REWARDS,
     STATE_KEYS,
     T_STARTED,
@@ -141,3 +144,15 @@ class IntrinsicModule(TorchRLModule, SelfSupervisedLossAPI):
             episode_ids=columns[EPISODE_IDS],  # [B]
             t_started=columns[T_STARTED],  # [B]
         )
+
+
+class SharedEmbedding(MultiRLModule):
+    """Policy and intrinsic networks around one embedding, for methods that share it."""
+
+    def setup(self) -> None:
+        """Builds both modules, then gives the policy's embedding to the method."""
+        super().setup()
+        if INTRINSIC_MODULE_ID in self:  # EnvRunners have the policy alone
+            policy: Any = self[DEFAULT_MODULE_ID]
+            intrinsic: Any = self[INTRINSIC_MODULE_ID]
+            intrinsic.method.share(policy.network.embedding)

@@ -18,7 +18,7 @@ from ray.rllib.core.rl_module.apis import (
 from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
 from torch import nn
 
-from rllib_ride.intrinsic.networks import ConvStack, orthogonal
+from rllib_ride.intrinsic.networks import PolicyEmbedding, orthogonal
 
 IMAGE = "image"
 """Entry of a Dict observation that the policy sees, as MiniGrid calls it."""
@@ -115,13 +115,13 @@ class PolicyNetwork(nn.Module):
 
     def __init__(self, image_space: gym.Space, num_actions: int, *, is_released: bool) -> None:
         super().__init__()
-        self.convolutions = ConvStack(image_space, grid_filters=(32, 32, 32))
-        features = self.convolutions.num_features
+        self.embedding = PolicyEmbedding(image_space)
+        features = self.embedding.num_features
         self.fully_connected: nn.Module = nn.Identity()
         units, layers = 256, 1
         if is_released:
             layers = 2
-            if self.convolutions.is_grid:
+            if self.embedding.is_grid:
                 units = 1024
                 gain = nn.init.calculate_gain("relu")
                 self.fully_connected = nn.Sequential(
@@ -161,7 +161,7 @@ class PolicyNetwork(nn.Module):
         # more. With the longest rows first, the rows still running at a step are a prefix.
         order = torch.argsort(lengths, descending=True, stable=True)
         running = torch.arange(num_steps, device=images.device)[:, None] < lengths[order]  # [T, B]
-        features = self.convolutions(images[order].transpose(0, 1)[running].float())  # [steps, D]
+        features = self.embedding(images[order].transpose(0, 1)[running])  # [steps, D]
         # Where the longest row ends before T, no row is left.
         running_rows = [rows for rows in running.sum(dim=1).tolist() if rows]
         steps = self.fully_connected(features).split(running_rows)

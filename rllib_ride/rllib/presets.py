@@ -48,6 +48,9 @@ _PRESETS = {
     "tuned": Preset(lr=4e-4, anneal_frames=1e8, rmsprop_eps=1e-5, unroll_length=64),
 }
 
+# Appendix A.2: coefficients of the baselines, on all tasks.
+_OF_THE_OTHERS = {"icm": 0.1, "rnd": 0.1, "count": 0.005}
+
 # Appendix A.2: where RIDE and its ablations have the larger coefficients.
 _RIDE_HARD_TASKS = (
     "MiniGrid-MultiRoom-N7-S8-v0",
@@ -135,6 +138,6 @@ def _coefficients(method: str, env: str) -> tuple[float, float]:
 
     What the text gives none for, plain IMPALA and methods not of the paper, has RIDE's.
     """
-    if method in ("icm", "rnd"):
-        return 0.1, 0.0001
+    if method in _OF_THE_OTHERS:
+        return _OF_THE_OTHERS[method], 0.0001
     return (0.5, 0.001) if env in _RIDE_HARD_TASKS else (0.1, 0.0005)

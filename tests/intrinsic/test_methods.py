@@ -42,6 +42,7 @@ def test_no_method_of_this_package_is_left_out() -> None:
         "only_episodic_counts",
         "ride",
         "ride_raw_observations",
+        "ride_shared_embedding",
         "rnd",
     ]
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from rllib_ride.intrinsic import Embedding, ForwardModel, InverseModel
-from rllib_ride.intrinsic.networks import ConvStack
+from rllib_ride.intrinsic.networks import PolicyEmbedding
 
 T, B, D = 4, 2, 5
 DISCRETE, BOX = gym.spaces.Discrete(3), gym.spaces.Box(-1.0, 1.0, (2, 3))  # A = 3 and 6
@@ -135,7 +135,7 @@ def test_no_states_have_no_embeddings(space: gym.Space) -> None:
 def test_names_of_parameters_are_those_of_checkpoints() -> None:
     convolutions = {f"convolutions.{i}.{kind}" for i in (0, 2, 4) for kind in ("weight", "bias")}
     assert set(Embedding(images(7, 7, 3)).state_dict()) == convolutions
-    assert set(ConvStack(images(7, 7, 3), (32, 32, 32)).state_dict()) == convolutions
+    assert set(PolicyEmbedding(images(7, 7, 3)).state_dict()) == convolutions
     linears = {f"fully_connected.{i}.{kind}" for i in (0, 2) for kind in ("weight", "bias")}
     assert set(Embedding(DISCRETE).state_dict()) == linears
     models = {"hidden.weight", "hidden.bias", "out.weight", "out.bias"}

@@ -90,7 +90,7 @@ def test_the_cells_equal_torchs_lstm(network: str, sizes: tuple[int, int], layer
     obs = torch.randint(0, 11, (2, 6, *GRID.shape), dtype=torch.uint8)
     state = {key: torch.randn(2, *v.shape) for key, v in module.get_initial_state().items()}
     out = module.forward_train({Columns.OBS: obs, Columns.STATE_IN: state})
-    features = module.network.fully_connected(module.network.convolutions(obs.float()))
+    features = module.network.fully_connected(module.network.embedding(obs))
     expected, _ = lstm(
         features, tuple(state[key].transpose(0, 1).contiguous() for key in ("h", "c"))
     )

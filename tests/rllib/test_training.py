@@ -126,7 +126,7 @@ def test_the_rl_loss_never_reaches_the_embedding(build: Any) -> None:
     learner.complete(batches)
     losses = learner.compute_losses(fwd_out=learner.module.forward_train(batches), batch=batches)
     # The batch came without a bonus, as from an AggregatorActor: the Learner gave it one.
-    bonus = batches[DEFAULT_MODULE_ID][INTRINSIC_REWARDS]
+    bonus = batches[INTRINSIC_MODULE_ID][INTRINSIC_REWARDS]
     assert bonus.abs().sum() > 0
     torch.testing.assert_close(batches[DEFAULT_MODULE_ID][Columns.REWARDS], 0.1 * bonus)
     losses[DEFAULT_MODULE_ID].backward()
@@ -135,6 +135,27 @@ def test_the_rl_loss_never_reaches_the_embedding(build: Any) -> None:
     policy.zero_grad(set_to_none=True)
     losses[INTRINSIC_MODULE_ID].backward()
     assert all(p.grad is None for p in policy.parameters())
+
+
+def test_a_shared_embedding_learns_from_both_losses_once(build: Any) -> None:
+    algo = build(config("ride_shared_embedding"))
+    learner = learner_of(algo)
+    policy, intrinsic = learner.module[DEFAULT_MODULE_ID], learner.module[INTRINSIC_MODULE_ID]
+    assert policy.network.embedding is intrinsic.method.embedding
+    trained = [p for o in learner._named_optimizers.values() for p in o.param_groups[0]["params"]]
+    for module in (policy, intrinsic):
+        assert all(sum(p is q for q in trained) == 1 for p in module.parameters())
+
+    before = weights(algo, INTRINSIC_MODULE_ID)
+    metrics = algo.train()["learners"][INTRINSIC_MODULE_ID]
+    assert metrics["intrinsic_reward_mean"] > 0
+    after = weights(algo, INTRINSIC_MODULE_ID)
+    assert all((before[name] != after[name]).any() for name in before)
+    in_policy = weights(algo, DEFAULT_MODULE_ID)
+    for name in after:
+        if name.startswith("method.embedding."):
+            other = name.replace("method.embedding.", "network.embedding.")
+            np.testing.assert_array_equal(after[name], in_policy[other])
 
 
 def test_the_env_runners_are_sent_the_policy_alone(build: Any) -> None:

@@ -173,9 +173,8 @@ class MiniGridVectorEnv(VectorEnv):
         Returns:
             Observations, rewards float64 [N], terminated bool [N], truncated bool [N], infos.
         """
-        rewards = np.zeros(self.num_envs)
-        terminated = np.zeros(self.num_envs, bool)
-        truncated = np.zeros(self.num_envs, bool)
+        rewards = [0.0] * self.num_envs  # Lists: an array takes its items one by one slowly.
+        terminated, truncated = [False] * self.num_envs, [False] * self.num_envs
         infos: dict[str, Any] = {}
         ended = self._ended.tolist()
         for i, action in enumerate(np.asarray(actions).tolist()):
@@ -189,8 +188,14 @@ class MiniGridVectorEnv(VectorEnv):
                 self._follow_step(i, env, action, observation)
             if info:
                 infos = self._add_info(infos, info, i)
-        self._ended = terminated | truncated
-        return self._observe(), rewards, terminated, truncated, self._with_state_keys(infos)
+        ends = np.array([terminated, truncated], bool)  # [2, N]
+        self._ended = ends.any(axis=0)
+        return (
+            self._observe(),
+            np.array(rewards, np.float64),
+            *ends,
+            self._with_state_keys(infos),
+        )
 
     def full_grids(self) -> NDArray[np.uint8]:
         """The full grids with the agents in them, as the package's `FullyObsWrapper` shows them.

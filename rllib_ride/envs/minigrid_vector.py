@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from minigrid.core.actions import Actions
 from minigrid.core.constants import DIR_TO_VEC
+from minigrid.envs.multiroom import MultiRoomEnv
 from minigrid.minigrid_env import MiniGridEnv
 from numpy.typing import NDArray
 
@@ -29,13 +31,25 @@ def _no_observation() -> None:
     """Stands in for `MiniGridEnv.gen_obs`, which takes nine tenths of a step's time."""
 
 
+def _compile_levels(envs: Sequence[Any]) -> None:
+    """Lets MultiRoom tasks make the package's levels by compiled code."""
+    if isinstance(envs[0], MultiRoomEnv):
+        from rllib_ride.envs import multiroom_levels  # Imports numba, which no other task needs.
+
+        if multiroom_levels.has_package_levels(type(envs[0])):
+            for env in envs:
+                env._gen_grid = functools.partial(multiroom_levels.gen_grid, env)
+
+
 class MiniGridVectorEnv(VectorEnv):
     """Any registered MiniGrid or BabyAI environment, N at a time.
 
-    Levels, rewards, ends and infos come from the package's own objects; only the views are built
-    here, for all N at once and equal to the package's byte for byte. An environment is reset on the
-    step after its end (`AutoresetMode.NEXT_STEP`): the reward of that step is 0, its flags are
-    False and its action is ignored.
+    Rewards, ends and infos come from the package's own objects, and so do levels, but that
+    MultiRoom's are drawn by compiled code (`multiroom_levels`). The views are built here, for all N
+    at once. Levels and views are equal to the package's byte for byte.
+
+    An environment is reset on the step after its end (`AutoresetMode.NEXT_STEP`): the reward of
+    that step is 0, its flags are False and its action is ignored.
 
     `infos["state_key"]`, uint64 [N], on `reset` and on every `step`, identifies the full grid with
     the agent in it (see `minigrid_cells`).
@@ -107,6 +121,7 @@ class MiniGridVectorEnv(VectorEnv):
             self._view = EgocentricView(self._cells, first.agent_view_size, first.see_through_walls)
             for env in self.envs:
                 env.gen_obs = _no_observation
+        _compile_levels(self.envs)
         # A class with a reset of its own may change the level after its first view was taken, as
         # BabyAI's PutNext does where the agent starts with the object in hand. Its first view is
         # then the package's own.
@@ -158,9 +173,8 @@ class MiniGridVectorEnv(VectorEnv):
         Returns:
             Observations, rewards float64 [N], terminated bool [N], truncated bool [N], infos.
         """
-        rewards = np.zeros(self.num_envs)
-        terminated = np.zeros(self.num_envs, bool)
-        truncated = np.zeros(self.num_envs, bool)
+        rewards = [0.0] * self.num_envs  # Lists: an array takes its items one by one slowly.
+        terminated, truncated = [False] * self.num_envs, [False] * self.num_envs
         infos: dict[str, Any] = {}
         ended = self._ended.tolist()
         for i, action in enumerate(np.asarray(actions).tolist()):
@@ -174,8 +188,14 @@ class MiniGridVectorEnv(VectorEnv):
                 self._follow_step(i, env, action, observation)
             if info:
                 infos = self._add_info(infos, info, i)
-        self._ended = terminated | truncated
-        return self._observe(), rewards, terminated, truncated, self._with_state_keys(infos)
+        ends = np.array([terminated, truncated], bool)  # [2, N]
+        self._ended = ends.any(axis=0)
+        return (
+            self._observe(),
+            np.array(rewards, np.float64),
+            *ends,
+            self._with_state_keys(infos),
+        )
 
     def full_grids(self) -> NDArray[np.uint8]:
         """The full grids with the agents in them, as the package's `FullyObsWrapper` shows them.

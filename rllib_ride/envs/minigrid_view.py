@@ -65,8 +65,7 @@ def _light(
 ) -> NDArray[np.uint32]:
     """All ones where light reaches a view's cell, zero elsewhere: uint32 [N, i, j]."""
     size = codes.shape[1]
-    columns = np.arange(size)[:, None]
-    opaque = ((codes >= OPAQUE) << columns).sum(axis=1)  # [N, j], one bit a cell of the row
+    opaque = (1 << np.arange(size)) @ (codes >= OPAQUE)  # [N, j], one bit a cell of the row
     lit = np.empty_like(opaque)
     reached: Any = 1 << size // 2  # The agent's own cell, in the middle of the last row.
     for j in reversed(range(size)):

@@ -10,7 +10,7 @@ from minigrid.core.world_object import Ball
 from minigrid.envs.multiroom import MultiRoomEnv
 
 # The other five are needed: to move, to open doors, and to take the ball out of a doorway.
-TV_ACTIONS = {action.name: action for action in (Actions.done, Actions.drop)}
+TV_ACTIONS = {action.name: int(action) for action in (Actions.done, Actions.drop)}
 
 
 class MultiRoomNoisyTVEnv(MultiRoomEnv):
@@ -64,7 +64,7 @@ class MultiRoomNoisyTVEnv(MultiRoomEnv):
         """Steps as the package does; the TV's action redraws the ball's colour instead."""
         if action == self._tv_action:
             self.tv.color = self._rand_elem(self._tv_colors)
-            action = Actions.done
+            action = int(Actions.done)
         return super().step(action)
 
     def changed_cells(self, action: int) -> list[tuple[int, int]]:

@@ -23,6 +23,7 @@ _TURNS = frozenset({int(Actions.left), int(Actions.right)})
 _FORWARD = int(Actions.forward)
 _DONE = int(Actions.done)
 _FORWARD_STEP = tuple((int(dx), int(dy)) for dx, dy in DIR_TO_VEC)
+_ANY_CELL = (Effect.ANYWHERE, Effect.UNKNOWN)
 OBSERVATIONS = ("image", "dict")
 
 
@@ -228,7 +229,7 @@ class MiniGridVectorEnv(VectorEnv):
         self, index: int, env: MiniGridEnv, action: int, observation: dict[str, Any] | None
     ) -> None:
         """Brings the arrays up to what a step of environment `index` changed."""
-        if self._effect in (Effect.ANYWHERE, Effect.UNKNOWN):
+        if self._effect in _ANY_CELL:
             self._follow_all(index, env)
             if observation is not None:
                 self._package_views[index] = observation["image"]

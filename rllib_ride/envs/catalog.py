@@ -72,10 +72,14 @@ PAPER_TASKS = (
         ),
         576,
     ),
-    PaperTask("MiniGrid-ObstructedMaze-2Dlh-v0", ("fig:fixed_seed_obstructed",), 576, _SINGLETON),
+    PaperTask(
+        "MiniGrid-ObstructedMaze-2Dlh-v0", ("fig:fixed_seed_obstructed",), 576, options=_SINGLETON
+    ),
     # Without extrinsic reward, which is a setting of the learner.
     PaperTask(multiroom_id(10, 6), ("fig:noreward_heatmaps_fixseed_anyseed",), 200),
-    PaperTask(multiroom_id(10, 6), ("fig:noreward_heatmaps_fixseed_anyseed",), 200, _SINGLETON),
+    PaperTask(
+        multiroom_id(10, 6), ("fig:noreward_heatmaps_fixseed_anyseed",), 200, options=_SINGLETON
+    ),
     PaperTask(COLORS_ID, ("fig:walls",), 140),
     PaperTask(HELD_OUT_COLORS_ID, ("tab:walls",), 140),
     *(

@@ -1,6 +1,6 @@
 """Steps a second of the MiniGrid vector environment alone, on one core, over uniform random play.
 
-    python benchmarks/minigrid_env.py                       # the paper's tasks
+    python benchmarks/minigrid_env.py                       # the paper's tasks, variants included
     python benchmarks/minigrid_env.py --env ID --package    # one task, and the package's own rate
 
 Resets are part of it: a step that resets an environment is counted as the step it is. Time is this
@@ -48,13 +48,17 @@ def main() -> None:
     options = parser.parse_args()
     modes = ["vector_entry_point"] + ["sync"] * options.package
     print(f"steps/s, {options.num_envs} environments: " + ", ".join(modes))
-    for env_id in options.env or [task.id for task in PAPER_TASKS]:
+    tasks = [(env_id, {}) for env_id in options.env or []]
+    for env_id, env_options in tasks or [(task.id, task.options) for task in PAPER_TASKS]:
         rates = []
         for mode in modes:
-            env = gym.make_vec(env_id, num_envs=options.num_envs, vectorization_mode=mode)
+            env = gym.make_vec(
+                env_id, num_envs=options.num_envs, vectorization_mode=mode, **env_options
+            )
             rates.append(steps_per_second(env, options.seconds))
             env.close()
-        print(f"{env_id:36}" + "".join(f"{rate:12,.0f}" for rate in rates), flush=True)
+        name = " ".join([env_id, *(f"{key}={value}" for key, value in env_options.items())])
+        print(f"{name:50}" + "".join(f"{rate:12,.0f}" for rate in rates), flush=True)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ Read in minigrid 3.2. `MiniGridEnv.step` changes one cell at most, the one in fr
 pickup, drop and toggle: `Door.toggle` and `Box.toggle`, the only ones there are, act on that cell.
 The classes below call it and then only look at the result (`MemoryEnv` toggles on pickup, still in
 front; `RoomGridLevel`, the base of BabyAI, checks its instructions). `DynamicObstaclesEnv` moves
-its balls first.
+its balls first. This project's own classes are listed beside them.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ class Effect(enum.Enum):
     """Where one step may change the grid."""
 
     FRONT = "the cell in front of the agent, on pickup, drop and toggle"
+    LISTED = "as FRONT, and what the environment carries and its `changed_cells(action)`"
     ANYWHERE = "any cell, before the view is taken"
     UNKNOWN = "nobody has looked"
 
@@ -35,6 +36,7 @@ _STEP_EFFECTS = {
     "GoToObjectEnv": Effect.FRONT,
     "KeyCorridorEnv": Effect.FRONT,
     "MemoryEnv": Effect.FRONT,
+    "MultiRoomNoisyTVEnv": Effect.LISTED,
     "ObstructedMazeEnv": Effect.FRONT,
     "PutNearEnv": Effect.FRONT,
     "RedBlueDoorEnv": Effect.FRONT,
@@ -42,6 +44,7 @@ _STEP_EFFECTS = {
     "UnlockEnv": Effect.FRONT,
     "UnlockPickupEnv": Effect.FRONT,
 }
+_READ_MODULES = ("minigrid.", "rllib_ride.envs.")
 _VIEW_METHODS = {"gen_obs", "gen_obs_grid", "get_view_exts"}
 
 
@@ -49,13 +52,13 @@ def step_effect(cls: type[MiniGridEnv]) -> Effect:
     """Where a step of `cls` may change the grid, from every class it inherits `step` from."""
     effects = []
     for base in cls.__mro__[: cls.__mro__.index(MiniGridEnv) + 1]:
-        if not base.__module__.startswith("minigrid."):
+        if not base.__module__.startswith(_READ_MODULES):
             return Effect.UNKNOWN
         if base is not MiniGridEnv and _VIEW_METHODS & vars(base).keys():
             return Effect.UNKNOWN
         if "step" in vars(base):
             effects.append(_STEP_EFFECTS.get(base.__name__, Effect.UNKNOWN))
-    for effect in (Effect.UNKNOWN, Effect.ANYWHERE):
+    for effect in (Effect.UNKNOWN, Effect.ANYWHERE, Effect.LISTED):
         if effect in effects:
             return effect
     return Effect.FRONT

@@ -19,11 +19,13 @@ from numpy.typing import NDArray
 from rllib_ride.envs.minigrid_cells import Cells, cell_code
 from rllib_ride.envs.minigrid_effects import Effect, step_effect
 from rllib_ride.envs.minigrid_view import MAX_VIEW_SIZE, EgocentricView
+from rllib_ride.envs.singleton import pin_level
 
 _TURNS = frozenset({int(Actions.left), int(Actions.right)})
 _FORWARD = int(Actions.forward)
 _DONE = int(Actions.done)
 _FORWARD_STEP = tuple((int(dx), int(dy)) for dx, dy in DIR_TO_VEC)
+_ANY_CELL = (Effect.ANYWHERE, Effect.UNKNOWN)
 OBSERVATIONS = ("image", "dict")
 
 
@@ -59,6 +61,8 @@ class MiniGridVectorEnv(VectorEnv):
         num_envs: N.
         observation: `"image"`, the egocentric view alone, uint8 [N, size, size, 3]; or `"dict"`,
             what the package gives: `image`, `direction` and `mission`.
+        singleton_seed: makes every episode of every environment start in the level of this seed
+            (`singleton.pin_level`); None: new levels.
         max_episode_steps: truncates an episode after so many steps, besides the environment's own
             limit `max_steps`; by default what the id was registered with.
         **kwargs: of the environment's class, over those the id was registered with.
@@ -85,6 +89,7 @@ class MiniGridVectorEnv(VectorEnv):
         num_envs: int = 1,
         *,
         observation: str = "image",
+        singleton_seed: int | None = None,
         max_episode_steps: int | None = None,
         **kwargs: Any,
     ) -> None:
@@ -100,6 +105,10 @@ class MiniGridVectorEnv(VectorEnv):
         first = self.envs[0]
         if not isinstance(first, MiniGridEnv):
             raise ValueError(f"{env_id} makes a {type(first).__name__}, not a MiniGrid environment")
+
+        if singleton_seed is not None:
+            for env in self.envs:
+                pin_level(env, singleton_seed)
 
         self.num_envs = num_envs
         self.render_mode = first.render_mode
@@ -240,7 +249,7 @@ class MiniGridVectorEnv(VectorEnv):
         self, index: int, env: MiniGridEnv, action: int, observation: dict[str, Any] | None
     ) -> None:
         """Brings the arrays up to what a step of environment `index` changed."""
-        if self._effect is not Effect.FRONT:
+        if self._effect in _ANY_CELL:
             self._follow_all(index, env)
             if observation is not None:
                 self._package_views[index] = observation["image"]
@@ -252,6 +261,10 @@ class MiniGridVectorEnv(VectorEnv):
             x, y = env.agent_pos
             dx, dy = _FORWARD_STEP[env.agent_dir]
             self._cells.set_cell(index, x + dx, y + dy, env.grid.get(x + dx, y + dy))
+            self._cells.carried[index] = cell_code(env.carrying)
+        if self._effect is Effect.LISTED:
+            for x, y in self.envs[index].changed_cells(action):
+                self._cells.set_cell(index, x, y, env.grid.get(x, y))
             self._cells.carried[index] = cell_code(env.carrying)
 
     def _follow_all(self, index: int, env: MiniGridEnv) -> None:

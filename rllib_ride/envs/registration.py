@@ -1,11 +1,25 @@
-"""Registers the paper's environments, and the fast vector environment for every MiniGrid id."""
+"""Registers the paper's environments, and what this project adds to every MiniGrid id."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import gymnasium as gym
+
+from rllib_ride.envs import singleton
 
 # Rooms and largest room size. Grid (25x25) and time limit (20 steps a room) are the class's own.
 MULTIROOM = ((7, 4), (7, 8), (10, 4), (10, 6), (10, 10), (12, 10))
+
+NOISY_TV_ID = "MiniGrid-MultiRoomNoisyTV-N7-S4-v0"
+COLORS_ID = "MiniGrid-MultiRoomColors-N7-S4-v0"
+HELD_OUT_COLORS_ID = "MiniGrid-MultiRoomHeldOutColors-N7-S4-v0"
+
+# Edge of the grid and obstacles, as in the package's ids whose agent starts in a corner. Of those
+# with an agent placed at random the package has the first two.
+DYNAMIC_OBSTACLES = ((5, 2), (6, 3), (8, 4), (16, 8))
+
+_MODULES = ("minigrid.", "rllib_ride.envs.minigrid_")
 
 
 def multiroom_id(rooms: int, size: int) -> str:
@@ -13,21 +27,44 @@ def multiroom_id(rooms: int, size: int) -> str:
     return f"MiniGrid-MultiRoom-N{rooms}-S{size}-v0"
 
 
+def dynamic_obstacles_id(size: int) -> str:
+    """Id of the task of `size` x `size` cells, walls counted, with an agent placed at random."""
+    return f"MiniGrid-Dynamic-Obstacles-Random-{size}x{size}-v0"
+
+
 def register() -> None:
     """Makes the ids known to Gymnasium; a second call changes nothing.
 
-    Every id of the `minigrid` package then also has a vector entry point, so that
-    `gym.make_vec(id, num_envs=n)` gives a `MiniGridVectorEnv`. `gym.make(id)` is untouched.
+    Every MiniGrid id, the `minigrid` package's own among them, then also has a vector entry point,
+    so that `gym.make_vec(id, num_envs=n)` gives a `MiniGridVectorEnv`, and one more option,
+    `singleton_seed`. `gym.make(id)` still makes the package's environment.
     """
     import minigrid  # noqa: F401  (registers its own ids)
 
+    from rllib_ride.envs.minigrid_colors import HELD_OUT_COLORS
+
     for rooms, size in MULTIROOM:
-        if multiroom_id(rooms, size) not in gym.registry:
-            gym.register(
-                multiroom_id(rooms, size),
-                entry_point="minigrid.envs:MultiRoomEnv",
-                kwargs={"minNumRooms": rooms, "maxNumRooms": rooms, "maxRoomSize": size},
-            )
+        _register(multiroom_id(rooms, size), "minigrid.envs:MultiRoomEnv", _rooms(rooms, size))
+    _register(NOISY_TV_ID, "rllib_ride.envs.minigrid_noisy_tv:MultiRoomNoisyTVEnv", _rooms(7, 4))
+    colors = "rllib_ride.envs.minigrid_colors:MultiRoomColorsEnv"
+    _register(COLORS_ID, colors, _rooms(7, 4))
+    _register(HELD_OUT_COLORS_ID, colors, {**_rooms(7, 4), "colors": HELD_OUT_COLORS})
+    for size, obstacles in DYNAMIC_OBSTACLES:
+        _register(
+            dynamic_obstacles_id(size),
+            "minigrid.envs:DynamicObstaclesEnv",
+            {"size": size, "n_obstacles": obstacles, "agent_start_pos": None},
+        )
     for spec in gym.registry.values():
-        if spec.vector_entry_point is None and str(spec.entry_point).startswith("minigrid."):
+        if spec.vector_entry_point is None and str(spec.entry_point).startswith(_MODULES):
             spec.vector_entry_point = f"rllib_ride.envs.entry_points:{spec.id}"
+            spec.entry_point = singleton.entry_point(str(spec.entry_point))
+
+
+def _rooms(rooms: int, size: int) -> dict[str, Any]:
+    return {"minNumRooms": rooms, "maxNumRooms": rooms, "maxRoomSize": size}
+
+
+def _register(env_id: str, entry_point: str, kwargs: dict[str, Any]) -> None:
+    if env_id not in gym.registry:
+        gym.register(env_id, entry_point=entry_point, kwargs=kwargs)

@@ -73,9 +73,9 @@ def test_the_paper_s_rooms_are_registered():
     assert set(MULTIROOM_IDS) >= MISNAMED.keys()
 
 
-@pytest.mark.parametrize("task", PAPER_TASKS, ids=lambda task: task.id)
+@pytest.mark.parametrize("task", PAPER_TASKS, ids=lambda task: f"{task.id}{task.options or ''}")
 def test_catalog_s_step_limit_is_where_an_episode_is_cut(task, make_vec):
-    env = make_vec(task.id, 1)
+    env = make_vec(task.id, 1, **task.options)
     env.reset(seed=0)
     turn = np.zeros(1, int)
     cut = [bool(env.step(turn)[3][0]) for _ in range(task.max_steps)]
@@ -83,5 +83,20 @@ def test_catalog_s_step_limit_is_where_an_episode_is_cut(task, make_vec):
 
 
 def test_catalog_names_each_task_once():
-    assert len({task.id for task in PAPER_TASKS}) == len(PAPER_TASKS)
+    tasks = {(task.id, *task.options.items()) for task in PAPER_TASKS}
+    assert len(tasks) == len(PAPER_TASKS)
     assert all(task.paper for task in PAPER_TASKS)
+
+
+def test_catalog_has_the_eight_tasks_of_the_paper_s_main_figure():
+    limits = {task.id: task.max_steps for task in PAPER_TASKS if "fig:minigrid" in task.paper}
+    assert limits == {
+        "MiniGrid-MultiRoom-N7-S4-v0": 140,
+        "MiniGrid-MultiRoomNoisyTV-N7-S4-v0": 140,
+        "MiniGrid-MultiRoom-N7-S8-v0": 140,
+        "MiniGrid-MultiRoom-N10-S4-v0": 200,
+        "MiniGrid-MultiRoom-N10-S10-v0": 200,
+        "MiniGrid-MultiRoom-N12-S10-v0": 240,
+        "MiniGrid-KeyCorridorS3R3-v0": 270,
+        "MiniGrid-ObstructedMaze-2Dlh-v0": 576,
+    }

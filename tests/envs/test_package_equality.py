@@ -3,40 +3,13 @@
 import gymnasium as gym
 import numpy as np
 import pytest
-from gymnasium.vector import SyncVectorEnv
 from minigrid.core.grid import Grid
 from minigrid.core.mission import MissionSpace
 from minigrid.core.world_object import Wall
 from minigrid.minigrid_env import MiniGridEnv
-from minigrid.wrappers import FullyObsWrapper
 
-from helpers.minigrid_play import random_actions
+from helpers.minigrid_play import assert_equal_play, random_actions
 from rllib_ride.envs.minigrid_effects import Effect, step_effect
-
-
-def assert_equal_play(ours, package, steps, seed):
-    """Plays both with the same actions, and returns how many episodes ended."""
-    assert isinstance(package.unwrapped, SyncVectorEnv)
-    rng = np.random.default_rng(seed)
-    full_views = [FullyObsWrapper(env) for env in package.envs]
-    (obs, infos), (expected, package_infos) = ours.reset(seed=seed), package.reset(seed=seed)
-    ends = 0
-    for _ in range(steps):
-        np.testing.assert_array_equal(obs, expected["image"])
-        full = np.stack([view.observation({})["image"] for view in full_views])
-        np.testing.assert_array_equal(ours.full_grids(), full)
-        assert infos.keys() - {"state_key", "_state_key"} == package_infos.keys()
-        actions = random_actions(rng, ours)
-        obs, reward, terminated, truncated, infos = ours.step(actions)
-        expected, *expected_end, package_infos = package.step(actions)
-        for array, expected_array in zip(
-            (reward, terminated, truncated), expected_end, strict=True
-        ):
-            assert array.dtype == expected_array.dtype
-            np.testing.assert_array_equal(array, expected_array)
-        ends += int((terminated | truncated).sum())
-    assert obs.dtype == np.uint8
-    return ends
 
 
 def skip_if_it_cannot_reset(package):

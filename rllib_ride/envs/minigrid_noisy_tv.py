@@ -1,0 +1,75 @@
+"""MultiRoom with a noisy TV: a ball whose colour the agent can have redrawn at random."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minigrid.core.actions import Actions
+from minigrid.core.constants import COLOR_NAMES
+from minigrid.core.world_object import Ball
+from minigrid.envs.multiroom import MultiRoomEnv
+
+# The other five are needed: to move, to open doors, and to take the ball out of a doorway.
+TV_ACTIONS = {action.name: int(action) for action in (Actions.done, Actions.drop)}
+
+
+class MultiRoomNoisyTVEnv(MultiRoomEnv):
+    """MultiRoom whose first room also holds a ball, the TV (RIDE, section 6.1, fig:minigrid).
+
+    One action of the agent does nothing but redraw the ball's colour, uniformly and wherever the
+    ball and the agent are; the new colour may be the old one. The ball is an ordinary object of the
+    grid besides: it stands in the way, and can be picked up, carried off and dropped. All draws are
+    of the environment's own generator.
+
+    A reset draws the level first and the ball after it, so that a level is the one that
+    `MultiRoomEnv` makes from the same generator, with a ball in it.
+
+    Args:
+        *args: of `MultiRoomEnv`.
+        tv_action: `"done"`, useless in these levels; or `"drop"`, as in the authors' code, where
+            the ball can then be picked up but not dropped.
+        tv_colors: how many colours are drawn from, 1 to 6; with 1 the TV is switched off.
+        **kwargs: of `MultiRoomEnv`.
+
+    Attributes:
+        tv: the ball; a new one each episode.
+
+    Raises:
+        ValueError: if an option has no such value.
+    """
+
+    tv: Ball
+
+    def __init__(
+        self,
+        *args: Any,
+        tv_action: str = "done",
+        tv_colors: int = len(COLOR_NAMES),
+        **kwargs: Any,
+    ) -> None:
+        if tv_action not in TV_ACTIONS:
+            raise ValueError(f"tv_action={tv_action!r}: expected one of {tuple(TV_ACTIONS)}")
+        if not isinstance(tv_colors, int) or not 1 <= tv_colors <= len(COLOR_NAMES):
+            raise ValueError(f"tv_colors={tv_colors!r}: expected 1 to {len(COLOR_NAMES)}")
+        self._tv_action = TV_ACTIONS[tv_action]
+        self._tv_colors = COLOR_NAMES[:tv_colors]
+        super().__init__(*args, **kwargs)
+
+    def _gen_grid(self, width: int, height: int) -> None:
+        super()._gen_grid(width, height)
+        self.tv = Ball(self._rand_elem(self._tv_colors))
+        self.place_obj(self.tv, self.rooms[0].top, self.rooms[0].size)
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """Steps as the package does; the TV's action redraws the ball's colour instead."""
+        if action == self._tv_action:
+            self.tv.color = self._rand_elem(self._tv_colors)
+            action = int(Actions.done)
+        return super().step(action)
+
+    def changed_cells(self, action: int) -> list[tuple[int, int]]:
+        """Cells a step with `action` may have changed, besides the one in front of the agent."""
+        if action != self._tv_action or self.carrying is self.tv:
+            return []
+        x, y = self.tv.cur_pos  # type: ignore[misc]  # it has been placed
+        return [(x, y)]

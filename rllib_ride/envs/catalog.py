@@ -1,10 +1,10 @@
-"""The paper's MiniGrid tasks: what `rllib-ride list envs` shows."""
+"""The paper's tasks: what `rllib-ride list envs` shows."""
 
 from __future__ import annotations
 
 import dataclasses
 
-from rllib_ride.envs.registration import multiroom_id
+from rllib_ride.envs.registration import MARIO_ID, VIZDOOM_IDS, multiroom_id
 
 
 @dataclasses.dataclass(frozen=True)
@@ -14,12 +14,15 @@ class PaperTask:
     Attributes:
         id: registered with Gymnasium.
         paper: figures and tables it is in, by the labels of the paper's text.
-        max_steps: steps after which an episode is cut off.
+        max_steps: steps after which an episode is cut off; frames of the game in a pixel task; None
+            where the game ends by itself.
+        extra: what has to be installed for it, an extra of the package `rllib-ride`.
     """
 
     id: str
     paper: tuple[str, ...]
-    max_steps: int
+    max_steps: int | None
+    extra: str | None = None
 
 
 PAPER_TASKS = (
@@ -59,4 +62,9 @@ PAPER_TASKS = (
         ),
         576,
     ),
+)
+
+PIXEL_TASKS = (
+    PaperTask(VIZDOOM_IDS["sparse"], ("fig:all_mario_doom",), 2100, extra="vizdoom"),
+    PaperTask(MARIO_ID, ("fig:all_mario_doom",), None, extra="mario"),
 )

@@ -20,8 +20,9 @@ from rllib_ride.envs.pixels import RENDER_MODES, PixelEnv
 
 _BUTTONS: tuple[tuple[str, ...], ...] = ((), ("A",), ("B",), ("A", "B"))
 
-# The paper's code has 14 actions: standing or moving left or right, each with any of A (jump) and B
-# (run, fire), and up and down, which do nothing together with a button.
+# The 14 actions of Pathak et al. (2017), whom the paper compares with here, and of the paper's
+# code: standing, moving left or moving right, each with any of A (jump) and B (run), and up or down
+# alone.
 ACTIONS: tuple[tuple[str, ...], ...] = (
     (),
     ("up",),
@@ -78,6 +79,7 @@ class MarioEnv(PixelEnv):
     def close(self) -> None:
         """Frees the emulator."""
         if self._game is not None:
+            self._screen = self._rgb()
             self._game.close()
             self._game = None
 
@@ -115,8 +117,8 @@ class MarioEnv(PixelEnv):
         return np.asarray(Image.fromarray(self._rgb()).convert("L"))
 
     def _rgb(self) -> NDArray[np.uint8]:
-        # The screen is a view of the emulator's memory, with gaps.
-        return np.ascontiguousarray(self._screen)
+        # The screen is a view of the emulator's memory.
+        return self._screen.copy()
 
 
 def _make_game() -> Any:

@@ -6,6 +6,8 @@ says which rooms the paper means.
 
 from __future__ import annotations
 
+import os
+import shlex
 import shutil
 import tempfile
 from pathlib import Path
@@ -48,6 +50,7 @@ class VizDoomMyWayHomeEnv(PixelEnv):
     """
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 35}
+    resolution = "RES_160X120"  # The smallest there is, and what Pathak et al. (2017) used.
 
     def __init__(
         self, spawn: str = "sparse", *, action_repeat: int = 4, render_mode: str | None = None
@@ -64,7 +67,6 @@ class VizDoomMyWayHomeEnv(PixelEnv):
         self._vizdoom: Any = vizdoom
         self._spot = SPAWNS[spawn]
         self._game: Any = None
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._screen = np.zeros((0, 0), np.uint8)
 
     @property
@@ -78,17 +80,16 @@ class VizDoomMyWayHomeEnv(PixelEnv):
         return x, y, angle
 
     def close(self) -> None:
-        """Ends the engine's process and removes its files."""
+        """Ends the engine's process."""
         if self._game is not None:
             self._game.close()
             self._game = None
-        if self._folder is not None:
-            self._folder.cleanup()
-            self._folder = None
 
     def _begin(self) -> None:
         if self._game is None:
-            self._start_engine()
+            # Once it runs, the engine has what it needs open: nothing is left to clean up later.
+            with tempfile.TemporaryDirectory(prefix="rllib_ride_vizdoom_") as folder:
+                self._game = self._start_engine(Path(folder))
         self._game.set_seed(int(self.np_random.integers(2**31)))
         self._game.new_episode()
         self._screen = self._game.get_state().screen_buffer
@@ -116,9 +117,7 @@ class VizDoomMyWayHomeEnv(PixelEnv):
     def _rgb(self) -> NDArray[np.uint8]:
         return self._screen
 
-    def _start_engine(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="rllib_ride_vizdoom_")
-        folder = Path(self._folder.name)
+    def _start_engine(self, folder: Path) -> Any:
         scenario = Path(self._vizdoom.scenarios_path) / "my_way_home.cfg"
         game = self._vizdoom.DoomGame()
         game.load_config(str(scenario))
@@ -126,16 +125,16 @@ class VizDoomMyWayHomeEnv(PixelEnv):
             wad = folder / "my_way_home.wad"
             wad.write_bytes(fixed_spawn(scenario.with_suffix(".wad").read_bytes(), self._spot))
             game.set_doom_scenario_path(str(wad))
-        game.set_doom_config_path(str(folder / "engine.ini"))
+        game.set_doom_config_path(os.devnull)  # It would save its settings at its end.
         game.set_vizdoom_path(str(_launcher(folder, Path(self._vizdoom.__file__))))
         game.set_available_buttons([getattr(self._vizdoom.Button, name) for name in BUTTONS])
-        game.set_screen_resolution(self._vizdoom.ScreenResolution.RES_160X120)
+        game.set_screen_resolution(getattr(self._vizdoom.ScreenResolution, self.resolution))
         formats = self._vizdoom.ScreenFormat
         game.set_screen_format(formats.GRAY8 if self.render_mode is None else formats.RGB24)
         game.set_window_visible(False)
         game.set_episode_timeout(0)
         game.init()
-        self._game = game
+        return game
 
 
 def _launcher(folder: Path, package: Path) -> Path:
@@ -144,11 +143,12 @@ def _launcher(folder: Path, package: Path) -> Path:
     An engine whose parent was killed waits for ever and heeds no SIGTERM. On Linux the kernel is
     asked to kill it with the parent.
     """
-    setpriv = shutil.which("setpriv")
-    bound = f"'{setpriv}' --pdeathsig KILL " if setpriv else ""
+    command = [str(package.with_name("vizdoom"))]
+    if setpriv := shutil.which("setpriv"):
+        command = [setpriv, "--pdeathsig", "KILL", *command]
     script = folder / "engine"
     script.write_text(
-        f"#!/bin/sh\ncd '{folder}' && exec {bound}'{package.with_name('vizdoom')}' \"$@\"\n"
+        f'#!/bin/sh\ncd {shlex.quote(str(folder))} && exec {shlex.join(command)} "$@"\n'
     )
     script.chmod(0o700)
     return script

@@ -1,4 +1,4 @@
-"""The paper's MiniGrid tasks: what `rllib-ride list envs` shows."""
+"""The paper's tasks: what `rllib-ride list envs` shows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from rllib_ride.envs.registration import (
     COLORS_ID,
     DYNAMIC_OBSTACLES,
     HELD_OUT_COLORS_ID,
+    MARIO_ID,
     NOISY_TV_ID,
+    VIZDOOM_IDS,
     dynamic_obstacles_id,
     multiroom_id,
 )
@@ -23,14 +25,17 @@ class PaperTask:
     Attributes:
         id: registered with Gymnasium.
         paper: figures and tables it is in, by the labels of the paper's text.
-        max_steps: steps after which an episode is cut off.
+        max_steps: steps after which an episode is cut off; frames of the game in a pixel task; None
+            where the game ends by itself.
         options: of the environment, beside its id.
+        extra: what has to be installed for it, an extra of the package `rllib-ride`.
     """
 
     id: str
     paper: tuple[str, ...]
-    max_steps: int
+    max_steps: int | None
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    extra: str | None = None
 
 
 # Which level the paper's singletons show is nobody's to know; the authors' code has seed 1.
@@ -86,4 +91,9 @@ PAPER_TASKS = (
         PaperTask(dynamic_obstacles_id(size), ("fig:obstacles",), 4 * size**2)
         for size, _ in DYNAMIC_OBSTACLES
     ),
+)
+
+PIXEL_TASKS = (
+    PaperTask(VIZDOOM_IDS["sparse"], ("fig:all_mario_doom",), 2100, extra="vizdoom"),
+    PaperTask(MARIO_ID, ("fig:all_mario_doom",), None, extra="mario"),
 )

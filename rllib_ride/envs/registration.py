@@ -21,6 +21,15 @@ DYNAMIC_OBSTACLES = ((5, 2), (6, 3), (8, 4), (16, 8))
 
 _MODULES = ("minigrid.", "rllib_ride.envs.minigrid_")
 
+# By the name of the spawn. The packages' own ids (`VizdoomMyWayHome-v1`, `SuperMarioBros-1-1-v0`)
+# are other tasks: other pictures, actions and rewards.
+VIZDOOM_IDS = {
+    "sparse": "VizDoomMyWayHome-Sparse-v0",
+    "very_sparse": "VizDoomMyWayHome-VerySparse-v0",
+    "dense": "VizDoomMyWayHome-Dense-v0",
+}
+MARIO_ID = "Mario-1-1-v0"
+
 
 def multiroom_id(rooms: int, size: int) -> str:
     """Id of the task with so many rooms of at most `size` cells an edge, walls counted."""
@@ -59,6 +68,7 @@ def register() -> None:
         if spec.vector_entry_point is None and str(spec.entry_point).startswith(_MODULES):
             spec.vector_entry_point = f"rllib_ride.envs.entry_points:{spec.id}"
             spec.entry_point = singleton.entry_point(str(spec.entry_point))
+    _register_games()
 
 
 def _rooms(rooms: int, size: int) -> dict[str, Any]:
@@ -68,3 +78,16 @@ def _rooms(rooms: int, size: int) -> dict[str, Any]:
 def _register(env_id: str, entry_point: str, kwargs: dict[str, Any]) -> None:
     if env_id not in gym.registry:
         gym.register(env_id, entry_point=entry_point, kwargs=kwargs)
+
+
+def _register_games() -> None:
+    """Their packages are imported when an environment is made, and may be missing until then."""
+    for spawn, env_id in VIZDOOM_IDS.items():
+        if env_id not in gym.registry:
+            gym.register(
+                env_id,
+                entry_point="rllib_ride.envs.vizdoom_my_way_home:VizDoomMyWayHomeEnv",
+                kwargs={"spawn": spawn},
+            )
+    if MARIO_ID not in gym.registry:
+        gym.register(MARIO_ID, entry_point="rllib_ride.envs.mario:MarioEnv")

@@ -281,7 +281,7 @@ def _list(args: argparse.Namespace) -> int:
     if args.what == "methods":
         rows = [{"method": name, "paper": paper.METHODS.get(name, "")} for name in names.methods()]
     elif args.what == "envs":
-        rows = [{"env": name, "paper": paper.ENVS.get(name, "")} for name in names.envs()]
+        rows = names.env_rows()
     else:
         rows = [
             {"experiment": str(path), "paper": paper.origin(path)}
@@ -309,6 +309,8 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
 def _cell(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{number:g} {name}" for name, number in value.items())
+    if value is None:
+        return ""
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 

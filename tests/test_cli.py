@@ -224,9 +224,12 @@ def test_list(monkeypatch, capsys):
         return json.loads(capsys.readouterr().out)
 
     assert {"ride", "none"} <= {row["method"] for row in listed("methods")}
-    envs = {row["env"]: row["paper"] for row in listed("envs")}
-    assert envs["MiniGrid-MultiRoom-N7-S4-v0"].startswith("fig:minigrid")
-    assert "MiniGrid-Empty-5x5-v0" in envs
+    envs = {row["env"]: (row["paper"], row["max_steps"]) for row in listed("envs")}
+    assert envs["MiniGrid-MultiRoomNoisyTV-N7-S4-v0"] == ("fig:minigrid", 140)
+    figures, limit = envs["MiniGrid-ObstructedMaze-2Dlh-v0"]
+    assert figures.startswith("fig:minigrid, ") and limit == 576
+    assert figures.endswith("; fig:fixed_seed_obstructed (with singleton_seed: 1)")
+    assert envs["MiniGrid-Empty-5x5-v0"] == ("", None)
     experiments = {row["experiment"]: row["paper"] for row in listed("experiments")}
     assert experiments["tune_configs/quickstart.yaml"].startswith("fig:minigrid, MultiRoom-N7-S4")
 

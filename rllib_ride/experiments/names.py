@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
-from rllib_ride.experiments import paper
+from rllib_ride.envs.catalog import PAPER_TASKS
 from rllib_ride.experiments.errors import ConfigError, unknown
 from rllib_ride.experiments.schema import ExperimentSpec
 
@@ -30,6 +31,19 @@ def envs() -> list[str]:
     import rllib_ride  # noqa: F401 (registers)
 
     return sorted(gymnasium.registry)
+
+
+def env_rows() -> list[dict[str, Any]]:
+    """Every environment once, the paper's first, each with its figures and its step limit."""
+    rows: dict[str, dict[str, Any]] = {}
+    for task in PAPER_TASKS:
+        options = ", ".join(f"{key}: {value}" for key, value in task.options.items())
+        figures = f"{', '.join(task.paper)} (with {options})" if options else ", ".join(task.paper)
+        row = rows.setdefault(task.id, {"env": task.id, "paper": "", "max_steps": task.max_steps})
+        row["paper"] = "; ".join(filter(None, (row["paper"], figures)))
+    for env in envs():
+        rows.setdefault(env, {"env": env, "paper": "", "max_steps": None})
+    return list(rows.values())
 
 
 def check_names(spec: ExperimentSpec) -> None:
@@ -78,5 +92,6 @@ def check_env(env_id: str) -> None:
     except (ImportError, TypeError, ValueError) as error:  # the latter for no name of a module
         raise ConfigError(f"environment {env_id!r}: {error}") from None
     if name not in envs():
-        listing = f"The paper's: {', '.join(paper.ENVS)}; all: rllib-ride list envs"
+        tasks = ", ".join(dict.fromkeys(task.id for task in PAPER_TASKS))
+        listing = f"The paper's: {tasks}; all: rllib-ride list envs"
         raise ConfigError(unknown("environment", name, envs(), listing))

@@ -24,8 +24,8 @@ SPOTS = range(10, 27)
 
 # Initial values of the script's variables: chunk MINI, its size, the first variable, then the
 # vest's x (unused), its id, the first spot's id and the number of spots.
-_VARIABLES = struct.Struct("<4s7i")
-_RANDOM_SPOT = _VARIABLES.pack(b"MINI", 20, 0, 1312 << 16, 22, SPOTS.start, len(SPOTS), 88)
+_VARIABLES = struct.Struct("<4s6i")
+_RANDOM_SPOT = _VARIABLES.pack(b"MINI", 20, 0, 1312 << 16, 22, SPOTS.start, len(SPOTS))
 # Push 0 and 0 (bytes), push 65536 (a whole turn), random, set the angle.
 _ANGLE = struct.Struct("<3sBi3s")
 _RANDOM_ANGLE = _ANGLE.pack(b"\xb0\x00\x00", 3, 1 << 16, b"\x39\xf0\x24")
@@ -45,7 +45,7 @@ def fixed_spawn(wad: bytes, spot: int) -> bytes:
     """
     if spot not in SPOTS:
         raise ValueError(f"spot {spot}: expected {SPOTS.start} to {SPOTS.stop - 1}")
-    only_spot = _VARIABLES.pack(b"MINI", 20, 0, 1312 << 16, 22, spot, 1, 88)
+    only_spot = _VARIABLES.pack(b"MINI", 20, 0, 1312 << 16, 22, spot, 1)
     east = _ANGLE.pack(b"\xb0\x00\x00", 3, 0, b"\x39\xf0\x24")
     for old, new in ((_RANDOM_SPOT, only_spot), (_RANDOM_ANGLE, east)):
         if wad.count(old) != 1:

@@ -10,11 +10,7 @@ from gymnasium.utils.env_checker import check_env
 
 import rllib_ride  # noqa: F401  (registers the environments)
 
-pytest.importorskip(
-    "gym_super_mario_bros",
-    reason="needs the extra rllib-ride[mario]",
-    exc_type=ImportError,
-)
+pytest.importorskip("gym_super_mario_bros", reason="needs the extra rllib-ride[mario]")
 from rllib_ride.envs.mario import ACTIONS  # noqa: E402
 
 MARIO = "Mario-1-1-v0"

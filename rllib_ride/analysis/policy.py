@@ -11,6 +11,7 @@ import gymnasium as gym
 from ray.rllib.core.rl_module.torch import TorchRLModule
 
 import rllib_ride  # noqa: F401 (registers the environments)
+from rllib_ride.envs.catalog import evaluation_options
 from rllib_ride.rllib.ray_internals import checkpoint_config, checkpoint_frames, module_folder
 
 
@@ -61,7 +62,10 @@ def load_policy(checkpoint: Path, env: str | None = None) -> Policy:
     policy = Policy(
         module=module,
         env=env or trained_in,
-        env_options=options if env in (None, trained_in) else {},
+        env_options={
+            **(options if env in (None, trained_in) else {}),
+            **evaluation_options(env or trained_in),
+        },
         frames_trained=frames_trained,
     )
     _check_spaces(policy)

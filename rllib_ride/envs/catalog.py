@@ -97,3 +97,8 @@ PIXEL_TASKS = (
     PaperTask(VIZDOOM_IDS["sparse"], ("fig:all_mario_doom",), 2100, extra="vizdoom"),
     PaperTask(MARIO_ID, ("fig:all_mario_doom",), None, extra="mario"),
 )
+
+
+def evaluation_options(env_id: str) -> dict[str, Any]:
+    """What an environment is made with to evaluate a policy: the games without action repeat."""
+    return {"action_repeat": 1} if env_id in (MARIO_ID, *VIZDOOM_IDS.values()) else {}

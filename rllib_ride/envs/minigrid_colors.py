@@ -40,7 +40,9 @@ class MultiRoomColorsEnv(MultiRoomEnv):
         super().__init__(*args, **kwargs)
 
     def _gen_grid(self, width: int, height: int) -> None:
-        super()._gen_grid(width, height)
+        from rllib_ride.envs import multiroom_levels  # imports numba, which registering need not
+
+        multiroom_levels.gen_grid(self, width, height)
         wall_color = self._rand_elem(self._colors)
         for obj in self.grid.grid:
             if isinstance(obj, Wall):

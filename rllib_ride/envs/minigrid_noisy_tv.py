@@ -9,6 +9,8 @@ from minigrid.core.constants import COLOR_NAMES
 from minigrid.core.world_object import Ball
 from minigrid.envs.multiroom import MultiRoomEnv
 
+from rllib_ride.envs import multiroom_levels
+
 # The other five are needed: to move, to open doors, and to take the ball out of a doorway.
 TV_ACTIONS = {action.name: int(action) for action in (Actions.done, Actions.drop)}
 
@@ -56,7 +58,7 @@ class MultiRoomNoisyTVEnv(MultiRoomEnv):
         super().__init__(*args, **kwargs)
 
     def _gen_grid(self, width: int, height: int) -> None:
-        super()._gen_grid(width, height)
+        multiroom_levels.gen_grid(self, width, height)
         self.tv = Ball(self._rand_elem(self._tv_colors))
         self.place_obj(self.tv, self.rooms[0].top, self.rooms[0].size)
 

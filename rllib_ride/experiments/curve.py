@@ -23,6 +23,7 @@ COLUMNS = (
     "length_mean",
     "intrinsic_reward_mean",
     "fps",
+    "env_frames",
 )
 _LEAST_SECONDS_A_ROW = 1.0
 
@@ -32,7 +33,8 @@ class CurveCallback(Callback):
 
     A trial that goes on from a checkpoint loses the rows after that checkpoint: the curve is the
     one of the run that leads to the weights, and frames only grow along it. Empty cells: no episode
-    has ended yet, or there is no bonus. `fps` is over the time since the row before.
+    has ended yet, there is no bonus, or the environment is no game. `fps` is over the time since
+    the row before.
     """
 
     def __init__(self) -> None:
@@ -69,7 +71,8 @@ class CurveCallback(Callback):
             return
         fps = (now.frames - last_frames) / seconds
         with _path(trial).open("a", newline="") as file:
-            csv.writer(file).writerow(map(_cell, [*vars(now).values(), fps]))
+            row = {**vars(now), "fps": fps}
+            csv.writer(file).writerow(_cell(row[name]) for name in COLUMNS)
         self._last[trial.trial_id] = now.frames, now.wall_s
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from rllib_ride.envs.catalog import PAPER_TASKS
+from rllib_ride.envs.catalog import PAPER_TASKS, PIXEL_TASKS
 from rllib_ride.experiments.errors import ConfigError, unknown
 from rllib_ride.experiments.schema import ExperimentSpec
 
@@ -36,14 +36,19 @@ def envs() -> list[str]:
 def env_rows() -> list[dict[str, Any]]:
     """Every environment once, the paper's first, each with its figures and its step limit."""
     rows: dict[str, dict[str, Any]] = {}
-    for task in PAPER_TASKS:
+    for task in (*PAPER_TASKS, *PIXEL_TASKS):
         options = ", ".join(f"{key}: {value}" for key, value in task.options.items())
         figures = f"{', '.join(task.paper)} (with {options})" if options else ", ".join(task.paper)
-        row = rows.setdefault(task.id, {"env": task.id, "paper": "", "max_steps": task.max_steps})
+        row = rows.setdefault(task.id, _env_row(task.id, task.max_steps, task.extra))
         row["paper"] = "; ".join(filter(None, (row["paper"], figures)))
     for env in envs():
-        rows.setdefault(env, {"env": env, "paper": "", "max_steps": None})
+        rows.setdefault(env, _env_row(env))
     return list(rows.values())
+
+
+def _env_row(env: str, max_steps: int | None = None, extra: str | None = None) -> dict[str, Any]:
+    needs = f"rllib-ride[{extra}]" if extra else ""
+    return {"env": env, "paper": "", "max_steps": max_steps, "needs": needs}
 
 
 def check_names(spec: ExperimentSpec) -> None:
@@ -92,6 +97,6 @@ def check_env(env_id: str) -> None:
     except (ImportError, TypeError, ValueError) as error:  # the latter for no name of a module
         raise ConfigError(f"environment {env_id!r}: {error}") from None
     if name not in envs():
-        tasks = ", ".join(dict.fromkeys(task.id for task in PAPER_TASKS))
+        tasks = ", ".join(dict.fromkeys(task.id for task in (*PAPER_TASKS, *PIXEL_TASKS)))
         listing = f"The paper's: {tasks}; all: rllib-ride list envs"
         raise ConfigError(unknown("environment", name, envs(), listing))

@@ -17,6 +17,7 @@ from ray.rllib.utils.metrics import (
 )
 from ray.tune.result import TIME_TOTAL_S
 
+from rllib_ride.rllib.env_runner import ENV_FRAMES
 from rllib_ride.rllib.ray_internals import EPISODE_RETURN_SQUARED_MEAN
 from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID
 
@@ -33,6 +34,7 @@ class Progress:
         return_std: See `return_mean`.
         length_mean: Transitions an episode, over the last 100.
         intrinsic_reward_mean: Bonus a transition, before its coefficient; NaN without a bonus.
+        env_frames: Frames a game has shown, action repeat included; NaN for other environments.
     """
 
     frames: int
@@ -42,6 +44,7 @@ class Progress:
     return_std: float
     length_mean: float
     intrinsic_reward_mean: float
+    env_frames: float
 
     @classmethod
     def of(cls, result: Mapping[str, Any]) -> Progress:
@@ -59,4 +62,5 @@ class Progress:
             return_std=math.sqrt(max(squared - mean**2, 0.0)) if squared == squared else math.nan,
             length_mean=float(sampled.get(EPISODE_LEN_MEAN, math.nan)),
             intrinsic_reward_mean=float(intrinsic.get("intrinsic_reward_mean", math.nan)),
+            env_frames=float(sampled.get(ENV_FRAMES, math.nan)),
         )

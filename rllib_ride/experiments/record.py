@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 RECORD_FILE = "run.json"
 _PACKAGES = ("rllib-ride", "ray", "torch", "gymnasium", "minigrid", "numpy")
 _COUNTED = {
-    "full": "the full grid with the agent in it (the environment's state_key)",
+    "full": "the full grid with the agent in it, or a game's coarse frame (infos' state_key)",
     "view": "the policy's observation",
+    "none": "nothing: every N_ep is 1",
 }
 
 

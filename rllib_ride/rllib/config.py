@@ -57,6 +57,9 @@ LEARNERS: dict[type[AlgorithmConfig], type[IntrinsicLearner]] = {
 """The algorithms that an intrinsic reward works with, and what learns there."""
 
 
+_WITH_STATE_KEYS = ("MiniGrid-", "BabyAI-", "VizDoomMyWayHome-", "Mario-")
+
+
 def add_intrinsic_reward(
     config: AlgorithmConfig, method: str = "ride", coef: float = 0.1, **settings: Any
 ) -> AlgorithmConfig:
@@ -239,8 +242,8 @@ def _gym_spec(config: AlgorithmConfig) -> gym.envs.registration.EnvSpec | None:
 
 
 def _reports_state_keys(spec: gym.envs.registration.EnvSpec | None) -> bool:
-    """Whether the environment's infos have a `state_key` of the whole grid."""
-    return spec is not None and spec.id.startswith(("MiniGrid-", "BabyAI-"))
+    """Whether the environment's infos have a `state_key`, as those of this project do."""
+    return spec is not None and spec.id.startswith(_WITH_STATE_KEYS)
 
 
 def _spaces(

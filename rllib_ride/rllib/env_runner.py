@@ -24,6 +24,9 @@ from rllib_ride.rllib.ray_internals import LockStepEnvRunner
 from rllib_ride.rllib.settings import IntrinsicSettings
 from rllib_ride.rllib.visits import StateVisits, numeric_entries
 
+ENV_FRAMES = "env_frames_lifetime"
+"""Metric of games: frames shown so far, of which an action that is repeated takes several."""
+
 
 class BatchedEnvRunner(LockStepEnvRunner):
     """Drop-in `env_runner_cls` for Gymnasium vector environments and any TorchRLModule.
@@ -96,6 +99,7 @@ class BatchedEnvRunner(LockStepEnvRunner):
             states=states,
         )
         self._put(rollout, 0, self._obs)
+        env_frames = 0
         for t in range(num_steps):
             if actor.state is not None and t in row_starts:
                 states[t] = tree.map_structure(lambda x: x.numpy(force=True).copy(), actor.state)
@@ -111,10 +115,14 @@ class BatchedEnvRunner(LockStepEnvRunner):
             rollout.state_keys[t], rollout.counts[t] = self._visits.visit(
                 self._obs, infos, self._resetting
             )
+            if "env_frames" in infos:
+                env_frames += int(infos["env_frames"].sum())  # a reset's are 0
             self._log_ended_episodes(rewards, terminated | truncated)
             actor.begin(self._resetting)
             self._resetting = terminated | truncated
 
+        if env_frames:
+            self.metrics.log_value(ENV_FRAMES, env_frames, reduce="lifetime_sum")
         rollout.actions = np.stack([actions for actions, _ in steps])
         columns = [Columns.ACTION_LOGP]
         if isinstance(self.config, PPOConfig):

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import tree
 from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
-from gymnasium.wrappers.vector import DictInfoToList
 from ray.rllib.core.columns import Columns
 from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
 from ray.rllib.env.single_agent_episode import SingleAgentEpisode
@@ -35,7 +34,8 @@ class CountingEnvRunner(SingleAgentEnvRunner):
                 f"vector environment {self.config.env} has autoreset_mode {mode}; "
                 f"want {AutoresetMode.NEXT_STEP}"
             )
-        self.env = DictInfoToList(CountVisits(vector_env, IntrinsicSettings.of(self.config)))
+        # Within RLlib's wrapper: a wrapper that is dropped closes its environment.
+        self.env.env = CountVisits(vector_env, IntrinsicSettings.of(self.config))  # type: ignore[has-type]
 
     def sample(self, **kwargs: Any) -> list[SingleAgentEpisode]:
         """As RLlib's, in pieces of at most a fragment."""

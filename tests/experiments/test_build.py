@@ -83,7 +83,7 @@ def test_environment_options_reach_the_environment():
         ({"config": {"evaluation_parallel_to_training": "no"}}, "must be true or false, not 'no'"),
         ({"config": {"learner_config_dict": 1}}, "must be a mapping of keys to values, not 1"),
         ({"env_options": {"sise": 8}}, "trial ride_Empty_seed7: .*sise"),
-        ({"env": "Pendulum-v1"}, "trial ride_Empty_seed7: environment Pendulum-v1"),
+        ({"env": "Blackjack-v1"}, "trial ride_Empty_seed7: environment Blackjack-v1"),
     ],
 )
 def test_what_cannot_be_trained_is_refused(changes, message):

@@ -52,10 +52,11 @@ def test_a_row_in_the_contracts_columns(tmp_path):
 
     lines = (tmp_path / "curve.csv").read_text().splitlines()
     assert lines[0] == (
-        "frames,wall_s,episodes,return_mean,return_std,length_mean,intrinsic_reward_mean,fps"
+        "frames,wall_s,episodes,return_mean,return_std,length_mean,intrinsic_reward_mean,fps,"
+        "env_frames"
     )
     assert lines[0].split(",") == list(COLUMNS)
-    assert lines[1:] == ["1000,2,100,0.5,0.5,10,0.125,500", "1600,5,160,0.5,0.5,10,0.125,200"]
+    assert lines[1:] == ["1000,2,100,0.5,0.5,10,0.125,500,", "1600,5,160,0.5,0.5,10,0.125,200,"]
 
 
 def test_what_there_is_not_yet_is_empty(tmp_path):
@@ -63,7 +64,7 @@ def test_what_there_is_not_yet_is_empty(tmp_path):
     tune.start()
     tune.report(1000, 2.0, env_runners={}, learners={})
 
-    assert (tmp_path / "curve.csv").read_text().splitlines()[1] == "1000,2,0,,,,,500"
+    assert (tmp_path / "curve.csv").read_text().splitlines()[1] == "1000,2,0,,,,,500,"
 
 
 def test_one_row_a_second_but_never_without_the_checkpointed_and_the_last(tmp_path):

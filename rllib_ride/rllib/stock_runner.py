@@ -27,7 +27,7 @@ class CountingEnvRunner(SingleAgentEnvRunner):
     def make_env(self) -> None:
         """Builds the vector environment as RLlib does, with a counter around it."""
         super().make_env()
-        vector_env: VectorEnv = self.env.env  # type: ignore[has-type]  # without RLlib's wrapper
+        vector_env: VectorEnv = self.env.env  # without RLlib's wrapper
         mode = vector_env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP)
         if mode != AutoresetMode.NEXT_STEP:
             raise ValueError(
@@ -35,7 +35,7 @@ class CountingEnvRunner(SingleAgentEnvRunner):
                 f"want {AutoresetMode.NEXT_STEP}"
             )
         # Within RLlib's wrapper: a wrapper that is dropped closes its environment.
-        self.env.env = CountVisits(vector_env, IntrinsicSettings.of(self.config))  # type: ignore[has-type]
+        self.env.env = CountVisits(vector_env, IntrinsicSettings.of(self.config))
 
     def sample(self, **kwargs: Any) -> list[SingleAgentEpisode]:
         """As RLlib's, in pieces of at most a fragment."""

@@ -124,7 +124,7 @@ class AddAdvantages(ConnectorV2):
         advantages = targets - values
         real = flat[Columns.LOSS_MASK]
         known = advantages[real]
-        advantages = (advantages - known.mean()) / known.std().clamp(min=1e-4)
+        advantages = (advantages - known.mean()) / known.std(correction=0).clamp(min=1e-4)
         flat |= {Postprocessing.ADVANTAGES: advantages, Postprocessing.VALUE_TARGETS: targets}
 
         if INTRINSIC_MODULE_ID in batch:

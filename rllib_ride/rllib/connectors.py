@@ -16,7 +16,6 @@ from ray.rllib.utils.numpy import convert_to_numpy
 
 from rllib_ride.intrinsic.rewards import combine_rewards
 from rllib_ride.rllib.episodes import fragment_length, pad_episodes
-from rllib_ride.rllib.layouts import FlattenForFeedForward
 from rllib_ride.rllib.module import IntrinsicModule
 from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID, INTRINSIC_REWARDS, IntrinsicSettings
 
@@ -152,7 +151,7 @@ class LearnerPipeline:
         self, input_observation_space: gym.Space | None, input_action_space: gym.Space | None
     ) -> list[ConnectorV2]:
         """Returns the pieces in order."""
-        pieces: list[ConnectorV2] = [
+        return [
             PadEpisodes(
                 time_limit_is_terminal=self._settings.time_limit_is_terminal,
                 whole_fragments=self._whole_fragments,
@@ -160,4 +159,3 @@ class LearnerPipeline:
             NumpyToTensor(),
             AddIntrinsicRewards(settings=self._settings),
         ]
-        return [*pieces, FlattenForFeedForward()] if self._whole_fragments else pieces

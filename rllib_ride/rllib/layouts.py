@@ -11,6 +11,7 @@ nor bootstrap steps are needed once advantages are known.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import gymnasium as gym
@@ -58,23 +59,23 @@ def max_seq_len(policy: RLModule) -> int:
     return int(model_config.max_seq_len)
 
 
-class FlattenForFeedForward(ConnectorV2):
-    """IMPALA and APPO: gives a feed-forward policy its steps without an axis of time.
+def flatten_rows(rows: Mapping[str, Any]) -> dict[str, Any]:
+    """IMPALA and APPO: the steps of a feed-forward policy without an axis of time.
 
-    Padding stays, so that the loss finds rows of T + 1 again.
+    Padding stays, so that the loss finds rows of T + 1 again. To be done to a minibatch, not to a
+    batch: RLlib cuts whole rows only where there are rows.
+
+    Args:
+        rows: Columns `[B, T + 1, ...]`.
+
+    Returns:
+        The same columns `[B * (T + 1), ...]`, less those with one entry a row.
     """
-
-    def __call__(
-        self, *, rl_module: RLModule, batch: dict[str, Any], episodes: Any, **kwargs: Any
-    ) -> dict[str, Any]:
-        """Returns the batch; the intrinsic module's is untouched."""
-        if not rl_module[DEFAULT_MODULE_ID].unwrapped().is_stateful():
-            batch[DEFAULT_MODULE_ID] = {
-                name: tree.map_structure(lambda x: x.flatten(0, 1), column)
-                for name, column in batch[DEFAULT_MODULE_ID].items()
-                if name not in _OF_A_ROW
-            }
-        return batch
+    return {
+        name: tree.map_structure(lambda x: x.flatten(0, 1), column)
+        for name, column in rows.items()
+        if name not in _OF_A_ROW
+    }
 
 
 class AddAdvantages(ConnectorV2):
@@ -119,10 +120,11 @@ class AddAdvantages(ConnectorV2):
                 if policy.is_stateful()
                 else policy.compute_values(flat)
             )
-        real = flat[Columns.LOSS_MASK]
         targets = self._value_targets(flat, values)
         advantages = targets - values
-        advantages = (advantages - advantages[real].mean()) / advantages[real].std().clamp(min=1e-4)
+        real = flat[Columns.LOSS_MASK]
+        known = advantages[real]
+        advantages = (advantages - known.mean()) / known.std(correction=0).clamp(min=1e-4)
         flat |= {Postprocessing.ADVANTAGES: advantages, Postprocessing.VALUE_TARGETS: targets}
 
         if INTRINSIC_MODULE_ID in batch:

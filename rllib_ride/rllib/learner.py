@@ -14,7 +14,7 @@ from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.columns import Columns
 
 from rllib_ride.rllib.connectors import add_intrinsic_rewards
-from rllib_ride.rllib.layouts import AddAdvantages
+from rllib_ride.rllib.layouts import AddAdvantages, flatten_rows
 from rllib_ride.rllib.ray_internals import CompleteBatches, FailingLoudly
 from rllib_ride.rllib.settings import (
     INTRINSIC_MODULE_ID,
@@ -76,8 +76,7 @@ class IntrinsicLearner(CompleteBatches):
         rows, policy_batch = batch[INTRINSIC_MODULE_ID], batch[DEFAULT_MODULE_ID]
         intrinsic = self.module[INTRINSIC_MODULE_ID].unwrapped()
         add_intrinsic_rewards(rows, intrinsic, self._settings)
-        rewards = rows[Columns.REWARDS]  # [B, T + 1], and [B * (T + 1)] for a feed-forward policy
-        policy_batch[Columns.REWARDS] = rewards.view_as(policy_batch[Columns.REWARDS])
+        policy_batch[Columns.REWARDS] = rows[Columns.REWARDS]
 
     def apply_gradients(self, gradients_dict: dict[Any, torch.Tensor]) -> None:
         """Applies gradients while no connector reads the weights."""
@@ -87,6 +86,12 @@ class IntrinsicLearner(CompleteBatches):
 
 class IntrinsicVTraceLearner(IntrinsicLearner, FailingLoudly):
     """What IMPALA and APPO have in common."""
+
+    def _update(self, batch: dict[str, Any]) -> tuple[Any, Any, Any]:
+        """One step on one minibatch of rows; a feed-forward policy's lose their axis of time."""
+        if not self.module[DEFAULT_MODULE_ID].unwrapped().is_stateful():
+            batch = {**batch, DEFAULT_MODULE_ID: flatten_rows(batch[DEFAULT_MODULE_ID])}
+        return super()._update(batch)
 
     def compute_loss_for_module(
         self,

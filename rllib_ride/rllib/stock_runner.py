@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,10 @@ class CountingEnvRunner(SingleAgentEnvRunner):
 
 
 class CountVisits(VectorWrapper):
-    """Puts the key of each environment's state and its N_ep into the infos."""
+    """Puts the key of each environment's state and its N_ep into the infos.
+
+    Observations are copied: RLlib keeps what it is given, and an environment may reuse its buffer.
+    """
 
     def __init__(self, env: VectorEnv, settings: IntrinsicSettings) -> None:
         super().__init__(env)
@@ -66,7 +70,8 @@ class CountVisits(VectorWrapper):
         obs: Any
         obs, infos = super().reset(**kwargs)
         self._ended = np.zeros(self.num_envs, bool)
-        return obs, self._counted(obs, infos, begins=np.ones(self.num_envs, bool))
+        infos = self._counted(obs, infos, begins=np.ones(self.num_envs, bool))
+        return copy.deepcopy(obs), infos
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """As the environment's."""
@@ -74,7 +79,7 @@ class CountVisits(VectorWrapper):
         obs, rewards, terminated, truncated, infos = step
         infos = self._counted(obs, infos, begins=self._ended)
         self._ended = terminated | truncated
-        return obs, rewards, terminated, truncated, infos
+        return copy.deepcopy(obs), rewards, terminated, truncated, infos
 
     def _counted(self, obs: Any, infos: dict[str, Any], begins: Any) -> dict[str, Any]:
         keys, counts = self._visits.visit(numeric_entries(obs), infos, begins)

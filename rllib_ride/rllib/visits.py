@@ -88,10 +88,10 @@ def observation_entry(space: gym.Space, key: str | None) -> str | None:
         return None
     entries = list(space)
     if key is None:
-        usual = [name for name in _USUAL_KEYS if name in entries] or entries
-        if len(usual) > 1 and usual == entries:
+        obvious = [name for name in _USUAL_KEYS if name in entries]
+        if not obvious and len(entries) > 1:
             raise ValueError(f"set observation_key to one of the Dict's entries: {entries}")
-        return usual[0]
+        return (obvious or entries)[0]
     if key not in entries:
         raise ValueError(f"observation_key={key!r} is no entry of the Dict, want one of {entries}")
     return key

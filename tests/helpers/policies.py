@@ -1,0 +1,64 @@
+"""Policies whose outputs can be told in advance, recurrent and not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from ray.rllib.core.columns import Columns
+from ray.rllib.core.rl_module.apis import ValueFunctionAPI
+from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
+
+_SURE = 50.0  # a logit that leaves no other action a chance
+
+
+class FeedForward(TorchRLModule, ValueFunctionAPI):
+    """Acts by x, the last number of an observation's first row of numbers: action x % A.
+
+    The value is `2 * x`, so that it is learned from and yet known.
+    """
+
+    def setup(self) -> None:
+        self.weight = torch.nn.Parameter(torch.tensor(2.0))
+
+    def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        return {Columns.ACTION_DIST_INPUTS: self._logits(self.x(batch))}
+
+    def compute_values(self, batch: dict[str, Any], embeddings: Any = None) -> torch.Tensor:
+        return self.weight * self.x(batch)
+
+    def x(self, batch: dict[str, Any]) -> torch.Tensor:
+        """`[...]` of observations `[..., n]` or `[..., H, W, C]`."""
+        assert self.observation_space is not None and self.observation_space.shape is not None
+        obs = batch[Columns.OBS].float()
+        for _ in self.observation_space.shape[:-1]:
+            obs = obs[..., 0, :]
+        return obs[..., -1]
+
+    def _logits(self, number: torch.Tensor) -> torch.Tensor:
+        num_actions = int(self.action_space.n)  # type: ignore[union-attr]
+        return _SURE * torch.nn.functional.one_hot(number.long() % num_actions, num_actions).float()
+
+
+class StepCounter(FeedForward):
+    """Acts by n, the steps of the episode so far, which its state `[B, 1]` counts: action n % A.
+
+    The value is `2 * x + n`.
+    """
+
+    def get_initial_state(self) -> dict[str, torch.Tensor]:
+        return {"n": torch.zeros(1)}
+
+    def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        n = self.n(batch)
+        return {
+            Columns.ACTION_DIST_INPUTS: self._logits(n),
+            Columns.STATE_OUT: {"n": n[:, -1:] + 1},
+        }
+
+    def compute_values(self, batch: dict[str, Any], embeddings: Any = None) -> torch.Tensor:
+        return super().compute_values(batch) + self.n(batch)
+
+    def n(self, batch: dict[str, Any]) -> torch.Tensor:
+        """`[B, T]`."""
+        return batch[Columns.STATE_IN]["n"] + torch.arange(self.x(batch).shape[1])

@@ -32,6 +32,7 @@ from rllib_ride.rllib.settings import (
     INTRINSIC_REWARDS,
     STATE_KEYS,
     T_STARTED,
+    IntrinsicSettings,
 )
 
 GAMMA, LAMBDA, MAX_SEQ_LEN = 0.9, 0.7, 3
@@ -82,6 +83,18 @@ def policy_of(cls: type[FeedForward]) -> FeedForward:
     )
 
 
+def soiled(columns: dict[str, Any], number: int) -> dict[str, Any]:
+    """A padded batch with a number where nothing was done or seen."""
+    mask = columns[Columns.LOSS_MASK]
+    unseen = np.arange(mask.shape[1]) >= columns[Columns.SEQ_LENS][:, None]
+    dirty = dict(columns)
+    for name in (Columns.OBS, Columns.REWARDS, EPISODIC_COUNTS, STATE_KEYS):
+        dirty[name] = columns[name].copy()
+        dirty[name][unseen if name == Columns.OBS else ~mask] = number
+    dirty[Columns.ACTIONS] = np.where(mask, columns[Columns.ACTIONS], A - 1)
+    return dirty
+
+
 class WithTarget(FeedForward, TargetNetworkAPI):
     """As APPO wants it."""
 
@@ -96,11 +109,17 @@ class WithTarget(FeedForward, TargetNetworkAPI):
 
 
 def with_advantages(
-    policy: FeedForward, episodes: list[SingleAgentEpisode], *, terminal: bool = True
+    policy: FeedForward,
+    episodes: list[SingleAgentEpisode],
+    *,
+    terminal: bool = True,
+    dirt: int = 0,
 ) -> dict[str, dict[str, Any]]:
-    """The batch of both modules, with a bonus of 1000 a step that only GAE's caller may add."""
+    """PPO's batch of both modules, with bonuses that are numbers of steps; `dirt`: see `soiled`."""
     initial_state = {"n": np.zeros(1, np.float32)} if policy.is_stateful() else None
     columns = pad_episodes(episodes, initial_state, time_limit_is_terminal=terminal)
+    if dirt:
+        columns = soiled(columns, dirt)
     columns = tree.map_structure(torch.as_tensor, columns)
     mask = columns[Columns.LOSS_MASK]
     columns[INTRINSIC_REWARDS] = torch.arange(mask.numel()).view_as(mask) * mask
@@ -238,6 +257,58 @@ def test_vtrace_is_the_same_on_rows_and_on_a_feed_forward_policys_steps() -> Non
     for of_rows, of_steps in zip(*gradients, strict=True):
         torch.testing.assert_close(of_steps, of_rows)
         assert of_rows.abs().sum() > 0
+
+
+@pytest.mark.parametrize("cls", [FeedForward, StepCounter])
+def test_advantages_know_nothing_of_padding(cls: type[FeedForward]) -> None:
+    policy, episodes = policy_of(cls), pieces()
+    clean = with_advantages(policy, episodes)
+    dirty = with_advantages(policy, episodes, dirt=1000)
+    for module_id, columns in clean.items():
+        assert columns.keys() == dirty[module_id].keys()
+        mask = columns[Columns.LOSS_MASK]
+        for name, column in columns.items():
+            other = dirty[module_id][name]
+            if name == Columns.OBS or module_id == DEFAULT_MODULE_ID:
+                tree.map_structure(torch.testing.assert_close, column, other)
+            else:  # what is noted beside the second state of a pair is of the next transition
+                real = mask if column.shape[:2] == mask.shape else slice(None)
+                torch.testing.assert_close(column[real], other[real])
+
+
+def test_neither_padding_nor_the_bootstrap_step_is_learned_from() -> None:
+    """IMPALA: same losses and bonus whatever is there, and no gradient to the policy there."""
+    rng = np.random.default_rng(2)
+    columns = pad_episodes(pieces(), None, time_limit_is_terminal=True)
+    shape = columns[Columns.LOSS_MASK].shape
+    learner = table_learner(
+        rng.normal(size=(*shape, A)).astype(np.float32),
+        rng.normal(size=shape).astype(np.float32),
+        observation_space=gym.spaces.Box(-9, 9, (1,), np.float32),
+        settings=IntrinsicSettings(method="ride"),
+    )
+    found = []
+    try:
+        table = learner.module[DEFAULT_MODULE_ID]
+        for dirt in (0, 3):
+            rows = tree.map_structure(torch.as_tensor, soiled(columns, dirt) if dirt else columns)
+            mask = rows[Columns.LOSS_MASK]
+            batch = {DEFAULT_MODULE_ID: dict(rows), INTRINSIC_MODULE_ID: dict(rows)}
+            learner.complete(batch)
+            bonus = batch[INTRINSIC_MODULE_ID][INTRINSIC_REWARDS]
+            assert (bonus[mask] > 0).all() and (bonus[~mask] == 0).all()
+            losses = learner.compute_losses(
+                fwd_out=learner.module.forward_train(batch), batch=batch
+            )
+            table.zero_grad()
+            losses[DEFAULT_MODULE_ID].backward()
+            for parameter in table.parameters():
+                assert (parameter.grad[~mask] == 0).all()
+                assert (parameter.grad[mask] != 0).any()
+            found.append([bonus, *(loss.detach() for loss in losses.values())])
+    finally:
+        learner.shutdown()
+    torch.testing.assert_close(found[0], found[1])
 
 
 @pytest.mark.parametrize("epochs", [{"minibatch_size": 20}, {}])

@@ -166,7 +166,8 @@ class CompleteBatches(TorchLearner):
 class FailingLoudly(IMPALATorchLearner):
     """IMPALA's Learner, but for an error in its learner thread: here it ends the update.
 
-    RLlib's thread dies of it, and the next update waits for the dead thread for ever.
+    RLlib's thread dies of it, and the next update waits for the dead thread for ever. A minibatch
+    has at least one row.
     """
 
     def build(self) -> None:
@@ -187,9 +188,15 @@ class FailingLoudly(IMPALATorchLearner):
         return results
 
     @staticmethod
-    def _guarded_update(self: FailingLoudly, **kwargs: Any) -> None:
+    def _guarded_update(
+        self: FailingLoudly, *, minibatch_size: int | None = None, **kwargs: Any
+    ) -> None:
+        if minibatch_size is not None:
+            # RLlib counts the bootstrap step of each row too: a minibatch of T would have no row.
+            num_steps = self.config.get_rollout_fragment_length()
+            minibatch_size = minibatch_size // num_steps * (num_steps + 1)
         try:
-            Learner.update(self, **kwargs)
+            Learner.update(self, minibatch_size=minibatch_size, **kwargs)
         except Exception as error:
             self._failure = error
 

@@ -35,7 +35,20 @@ EPISODE_RETURN_SQUARED_MEAN = "episode_return_squared_mean"
 _STEP_CALLBACKS = ("on_episode_created", "on_episode_start", "on_episode_step", "on_episode_end")
 
 
-class LockStepEnvRunner(SingleAgentEnvRunner, abc.ABC):
+class SquaringEnvRunner(SingleAgentEnvRunner):
+    """RLlib's runner, which also logs the mean of squared returns."""
+
+    def _log_episode_metrics(self, length: int, ret: float, sec: float) -> None:
+        super()._log_episode_metrics(length, ret, sec)
+        episodes = self.config.metrics_num_episodes_for_smoothing
+        self.metrics.log_value(
+            EPISODE_RETURN_SQUARED_MEAN,
+            ret**2,
+            window=math.ceil(episodes / (self.config.num_env_runners or 1)),  # as RLlib's
+        )
+
+
+class LockStepEnvRunner(SquaringEnvRunner, abc.ABC):
     """RLlib's runner with its loop over steps left to a subclass, and names for its private parts.
 
     Weights, metrics, checkpoints and fault tolerance are RLlib's.
@@ -78,12 +91,6 @@ class LockStepEnvRunner(SingleAgentEnvRunner, abc.ABC):
     def log_episode(self, length: int, return_: float, seconds: float) -> None:
         """Logs an episode that has ended, whichever fragments it was sampled in."""
         self._log_episode_metrics(length, return_, seconds)
-        episodes = self.config.metrics_num_episodes_for_smoothing
-        self.metrics.log_value(
-            EPISODE_RETURN_SQUARED_MEAN,
-            return_**2,
-            window=math.ceil(episodes / (self.config.num_env_runners or 1)),  # as RLlib's
-        )
 
     def _sample(
         self,

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 import tree
-from gymnasium.vector import AutoresetMode
+from gymnasium.error import Error as GymnasiumError
+from gymnasium.vector import AutoresetMode, VectorEnv
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core.columns import Columns
 from ray.rllib.core.rl_module.torch import TorchRLModule
@@ -52,7 +53,7 @@ class BatchedEnvRunner(LockStepEnvRunner):
     def start_episodes(self, seeds: list[int] | None) -> None:
         """Resets environments, counts and recurrent states."""
         settings, env = IntrinsicSettings.of(self.config), self.vector_env
-        obs, infos = env.reset(seed=seeds)  # type: ignore[arg-type]  # one each
+        obs, infos = _reset(env, seeds)
         self._obs = numeric_entries(obs)
         self._resetting = np.zeros(self.num_envs, bool)
         self._visits = StateVisits(
@@ -153,3 +154,16 @@ class BatchedEnvRunner(LockStepEnvRunner):
                 int(self._length[n]), float(self._return[n]), now - self._episode_began[n]
             )
         self._return[done], self._length[done], self._episode_began[done] = 0.0, 0, now
+
+
+def _reset(env: VectorEnv, seeds: list[int] | None) -> tuple[Any, Any]:
+    """Resets with a seed for each environment, or one for all where `env` draws for all at once.
+
+    Gymnasium's CartPole does: it is vectorized by itself, and its seed must be one int.
+    """
+    if seeds is None:
+        return env.reset()
+    try:
+        return env.reset(seed=seeds)  # type: ignore[arg-type]
+    except GymnasiumError:
+        return env.reset(seed=seeds[0])

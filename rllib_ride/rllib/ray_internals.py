@@ -35,7 +35,20 @@ EPISODE_RETURN_SQUARED_MEAN = "episode_return_squared_mean"
 _STEP_CALLBACKS = ("on_episode_created", "on_episode_start", "on_episode_step", "on_episode_end")
 
 
-class LockStepEnvRunner(SingleAgentEnvRunner, abc.ABC):
+class SquaringEnvRunner(SingleAgentEnvRunner):
+    """RLlib's runner, which also logs the mean of squared returns."""
+
+    def _log_episode_metrics(self, length: int, ret: float, sec: float) -> None:
+        super()._log_episode_metrics(length, ret, sec)
+        episodes = self.config.metrics_num_episodes_for_smoothing
+        self.metrics.log_value(
+            EPISODE_RETURN_SQUARED_MEAN,
+            ret**2,
+            window=math.ceil(episodes / (self.config.num_env_runners or 1)),  # as RLlib's
+        )
+
+
+class LockStepEnvRunner(SquaringEnvRunner, abc.ABC):
     """RLlib's runner with its loop over steps left to a subclass, and names for its private parts.
 
     Weights, metrics, checkpoints and fault tolerance are RLlib's.
@@ -78,12 +91,6 @@ class LockStepEnvRunner(SingleAgentEnvRunner, abc.ABC):
     def log_episode(self, length: int, return_: float, seconds: float) -> None:
         """Logs an episode that has ended, whichever fragments it was sampled in."""
         self._log_episode_metrics(length, return_, seconds)
-        episodes = self.config.metrics_num_episodes_for_smoothing
-        self.metrics.log_value(
-            EPISODE_RETURN_SQUARED_MEAN,
-            return_**2,
-            window=math.ceil(episodes / (self.config.num_env_runners or 1)),  # as RLlib's
-        )
 
     def _sample(
         self,
@@ -166,7 +173,8 @@ class CompleteBatches(TorchLearner):
 class FailingLoudly(IMPALATorchLearner):
     """IMPALA's Learner, but for an error in its learner thread: here it ends the update.
 
-    RLlib's thread dies of it, and the next update waits for the dead thread for ever.
+    RLlib's thread dies of it, and the next update waits for the dead thread for ever. A minibatch
+    has at least one row.
     """
 
     def build(self) -> None:
@@ -187,9 +195,15 @@ class FailingLoudly(IMPALATorchLearner):
         return results
 
     @staticmethod
-    def _guarded_update(self: FailingLoudly, **kwargs: Any) -> None:
+    def _guarded_update(
+        self: FailingLoudly, *, minibatch_size: int | None = None, **kwargs: Any
+    ) -> None:
+        if minibatch_size is not None:
+            # RLlib counts the bootstrap step of each row too: a minibatch of T would have no row.
+            num_steps = self.config.get_rollout_fragment_length()
+            minibatch_size = minibatch_size // num_steps * (num_steps + 1)
         try:
-            Learner.update(self, **kwargs)
+            Learner.update(self, minibatch_size=minibatch_size, **kwargs)
         except Exception as error:
             self._failure = error
 

@@ -9,17 +9,17 @@ import numpy as np
 import tree
 from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 from ray.rllib.core.columns import Columns
-from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
 from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 from ray.rllib.env.utils.infinite_lookback_buffer import InfiniteLookbackBuffer
 
 from rllib_ride.rllib.episodes import State, mark_piece
 from rllib_ride.rllib.layouts import row_length
+from rllib_ride.rllib.ray_internals import SquaringEnvRunner
 from rllib_ride.rllib.settings import EPISODIC_COUNTS, STATE_KEYS, IntrinsicSettings
 from rllib_ride.rllib.visits import StateVisits, numeric_entries
 
 
-class CountingEnvRunner(SingleAgentEnvRunner):
+class CountingEnvRunner(SquaringEnvRunner):
     """For what `BatchedEnvRunner` passes over: callbacks per step, custom connectors.
 
     Every step of every environment goes through Python: expect a third of its speed or less.

@@ -154,6 +154,19 @@ def test_same_seed_same_levels_and_each_runner_its_own() -> None:
     assert not set(levels[:NUM_ENVS]) & set(first_levels(seed=3, worker_index=2)[:NUM_ENVS])
 
 
+def test_a_vector_environment_that_takes_one_seed_is_seeded_too() -> None:
+    """CartPole draws the numbers of all its environments from one generator."""
+
+    def first_observations(worker_index: int) -> list[bytes]:
+        made = config(env="CartPole-v1", counts="view")
+        pieces = BatchedEnvRunner(config=made, worker_index=worker_index).sample()
+        return [piece.get_observations(0).tobytes() for piece in pieces if piece.t_started == 0]
+
+    assert len(set(first_observations(1))) >= NUM_ENVS
+    assert first_observations(1) == first_observations(1)
+    assert not set(first_observations(1)) & set(first_observations(2))
+
+
 @pytest.mark.parametrize("num_env_runners", [1, 2])
 def test_remote_runners_count_alike(num_env_runners: int, ray_session: Any) -> None:
     made = config(fragment=7).env_runners(num_env_runners=num_env_runners)

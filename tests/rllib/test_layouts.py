@@ -311,7 +311,7 @@ def test_neither_padding_nor_the_bootstrap_step_is_learned_from() -> None:
     torch.testing.assert_close(found[0], found[1])
 
 
-@pytest.mark.parametrize("epochs", [{"minibatch_size": 20}, {}])
+@pytest.mark.parametrize("epochs", [{"minibatch_size": 20}, {"minibatch_size": 10}, {}])
 @pytest.mark.parametrize("config_class", [IMPALAConfig, APPOConfig])
 def test_minibatches_of_a_feed_forward_policy_are_whole_rows(
     config_class: type[IMPALAConfig],

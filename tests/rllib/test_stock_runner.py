@@ -168,6 +168,18 @@ def test_the_learners_batch_holds_the_same_steps_from_both() -> None:
     assert steps[0] == steps[1]
 
 
+@pytest.mark.parametrize("cls", RUNNERS)
+def test_both_log_returns_and_their_squares(cls: type[SingleAgentEnvRunner]) -> None:
+    """Without the squares an experiment would show no returns at all."""
+    runner = cls(config=config(fragment=30), worker_index=0)
+    ended = [piece for piece in runner.sample() if piece.is_done and piece.t_started == 0]
+    returns = np.array([piece.get_return() for piece in ended])
+    metrics = runner.get_metrics()
+    assert metrics["episode_return_mean"].peek() == pytest.approx(returns.mean(), rel=1e-5)
+    squares = metrics["episode_return_squared_mean"].peek()
+    assert squares == pytest.approx((returns**2).mean(), rel=1e-5)
+
+
 class Counting(RLlibCallback):
     """Counts its calls."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import gymnasium as gym
+import numpy as np
 import pytest
 import torch
 
@@ -213,3 +215,14 @@ def test_updates_stay_finite_when_nothing_ever_changes(
     method = make(name)
     train(method, replace(transitions, obs=torch.zeros_like(transitions.obs)), updates=3)
     assert all(parameter.isfinite().all() for parameter in method.parameters())
+
+
+@pytest.mark.parametrize("name", sorted(set(LEARNING) - {"rnd"}))
+def test_an_action_space_without_an_inverse_model_is_refused(name: str) -> None:
+    cls = get_method(name)
+    assert cls is not None
+    images = gym.spaces.Box(0, 255, SHAPE, np.uint8)
+    with pytest.raises(ValueError, match="counted from 0 or a Box"):
+        cls(images, gym.spaces.MultiDiscrete([2, 3]))
+    with pytest.raises(ValueError, match="from 0"):
+        cls(images, gym.spaces.Discrete(3, start=1))

@@ -14,7 +14,7 @@ from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.columns import Columns
 
 from rllib_ride.rllib.connectors import add_intrinsic_rewards
-from rllib_ride.rllib.layouts import AddAdvantages, flatten_rows
+from rllib_ride.rllib.layouts import AddAdvantages, flatten_rows, max_seq_len
 from rllib_ride.rllib.ray_internals import CompleteBatches, FailingLoudly
 from rllib_ride.rllib.settings import (
     INTRINSIC_MODULE_ID,
@@ -132,6 +132,16 @@ class IntrinsicPPOLearner(IntrinsicLearner, PPOTorchLearner):
     """PPO with an intrinsic reward, which is in the reward before advantages are computed."""
 
     def build(self) -> None:
-        """Builds as usual, and adds the advantages to the end of the connectors as RLlib does."""
+        """Builds as usual, and adds the advantages to the end of the connectors as RLlib does.
+
+        Raises:
+            ValueError: If a minibatch is smaller than a row of a recurrent policy.
+        """
         super().build()
+        policy, steps = self.module[DEFAULT_MODULE_ID].unwrapped(), self.config.minibatch_size
+        if policy.is_stateful() and steps is not None and steps < max_seq_len(policy):
+            raise ValueError(
+                f"minibatch_size={steps} is less than one row of the recurrent policy, want at "
+                f"least its max_seq_len={max_seq_len(policy)}"
+            )
         self.append_to_pipeline(AddAdvantages(gamma=self.config.gamma, lambda_=self.config.lambda_))

@@ -234,7 +234,8 @@ def refuse_unsupported_sampling(config: AlgorithmConfig) -> None:
     Raises:
         ValueError: Names it.
     """
-    if config.batch_mode != "truncate_episodes":
+    # To evaluate, RLlib itself asks for whole episodes; nobody learns from those.
+    if config.batch_mode != "truncate_episodes" and not config.in_evaluation:
         raise ValueError(
             f"batch_mode={config.batch_mode!r} is not supported with an intrinsic reward; "
             "'truncate_episodes' is"

@@ -198,6 +198,21 @@ def test_the_environments_reward_can_be_left_out(build: Any, algorithm: str) -> 
     assert losses[False] < 0.5 * losses[True]
 
 
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_rllibs_evaluation_plays_whole_episodes(build: Any, algorithm: str) -> None:
+    made = config(algorithm, "CartPole-v1")
+    made.evaluation(evaluation_interval=1, evaluation_duration=3, evaluation_num_env_runners=0)
+    evaluated = build(made).train()["evaluation"]["env_runners"]
+    assert evaluated["num_episodes"] >= 3 and evaluated["episode_return_mean"] > 1
+
+
+def test_a_minibatch_less_than_a_row_is_refused(build: Any) -> None:
+    made = config("ppo", "CartPole-v1", model=LSTM)
+    made.training(minibatch_size=6)
+    with pytest.raises(ValueError, match="minibatch_size=6 is less than one row.*max_seq_len=8"):
+        build(made)
+
+
 def test_counts_of_all_training_survive_a_checkpoint(build: Any, tmp_path: Any) -> None:
     algo = build(config("ppo", method="count"))
     metrics = check_learns(algo)

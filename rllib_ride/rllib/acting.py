@@ -12,6 +12,7 @@ from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.core.columns import Columns
 from ray.rllib.core.rl_module.torch import TorchRLModule
 from ray.rllib.utils.spaces.space_utils import clip_action, unsquash_action
+from ray.rllib.utils.torch_utils import convert_to_torch_tensor
 from torch import Tensor
 
 
@@ -57,9 +58,8 @@ class LockStepActor:
             Actions `[N, ...]`, and the columns `action_logp` `[N]` and `action_dist_inputs`
             `[N, ...]`.
         """
-        batch: dict[str, Any] = {
-            Columns.OBS: tree.map_structure(lambda x: torch.as_tensor(x, device=self._device), obs)
-        }
+        # RLlib's own: float64, which many environments observe, becomes the networks' float32.
+        batch: dict[str, Any] = {Columns.OBS: convert_to_torch_tensor(obs, device=self._device)}
         if self.state is not None:
             batch[Columns.OBS] = tree.map_structure(
                 lambda x: x.unsqueeze(1),  # [N, 1, ...]

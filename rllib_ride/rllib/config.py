@@ -166,7 +166,8 @@ def _policy(
     if isinstance(observation_space, gym.spaces.Dict):
         image = observation_space.get(IMAGE)
     is_image = isinstance(image, gym.spaces.Box) and len(image.shape) == 3
-    if is_image and isinstance(action_space, gym.spaces.Discrete) and not has_model_config(config):
+    is_given = has_model_config(config) or bool(custom_connectors(config))
+    if is_image and isinstance(action_space, gym.spaces.Discrete) and not is_given:
         return RLModuleSpec(module_class=RecurrentPolicy)
     if not isinstance(observation_space, gym.spaces.Box) and not custom_connectors(config):
         raise ValueError(
@@ -182,6 +183,8 @@ def _check_config(config: AlgorithmConfig) -> None:
     """Refuses what the config holds and an intrinsic reward cannot work with."""
     if config.env is None:
         raise ValueError("the config has no environment yet; call config.environment(...) first")
+    if not config.enable_rl_module_and_learner:
+        raise ValueError("RLlib's old API stack is not supported; its new one, the default, is")
     is_multi_agent_env = isinstance(config.env, type) and issubclass(config.env, MultiAgentEnv)
     if config.is_multi_agent or is_multi_agent_env:
         raise ValueError("multi-agent configs are not supported; one agent is")

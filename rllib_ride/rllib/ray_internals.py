@@ -15,6 +15,7 @@ import gymnasium as gym
 import numpy as np
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.algorithms.impala.torch.impala_torch_learner import IMPALATorchLearner
+from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.callbacks.callbacks import RLlibCallback
 from ray.rllib.connectors.connector_v2 import ConnectorV2
 from ray.rllib.core import DEFAULT_MODULE_ID
@@ -117,6 +118,11 @@ class LockStepEnvRunner(SquaringEnvRunner, abc.ABC):
             self.start_episodes(self._seeds())
         self._needs_initial_reset = True  # until the fragment is whole: half of one is lost
         episodes = self.sample_fragment(math.ceil(num_timesteps / self.num_envs), explore)
+        if isinstance(self.config, PPOConfig):
+            # Steps that only reset are no transitions, and for one that is missing PPO would sample
+            # all over again. (V-trace's rows are whole fragments.)
+            while (missing := num_timesteps - sum(map(len, episodes))) > 0:
+                episodes += self.sample_fragment(math.ceil(missing / self.num_envs), explore)
         self._needs_initial_reset = False
         return episodes
 

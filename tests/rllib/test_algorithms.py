@@ -53,6 +53,25 @@ class Pictures(gym.Env):
         return self.np_random.random((7, 7, 3), np.float32)
 
 
+class Doubles(gym.Env):
+    """Observes float64, as MuJoCo's environments do."""
+
+    observation_space = gym.spaces.Box(-np.inf, np.inf, (3,), np.float64)
+    action_space = gym.spaces.Discrete(2)
+
+    def __init__(self, config: Any = None) -> None:
+        self._left = 0
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> tuple[np.ndarray, dict]:
+        super().reset(seed=seed)
+        self._left = 9
+        return self.np_random.normal(size=3), {}
+
+    def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict]:
+        self._left -= 1
+        return self.np_random.normal(size=3), 0.1, False, self._left <= 0, {}
+
+
 class Masked(gym.Env):
     """MiniGrid's Dict with an action mask beside the image; a forbidden action is an error."""
 
@@ -157,6 +176,8 @@ def test_every_method_with_every_algorithm(build: Any, method: str, algorithm: s
 LSTM = DefaultModelConfig(use_lstm=True, max_seq_len=8)
 CONVOLUTIONS = {"conv_filters": [[8, 3, 2], [8, 3, 2]]}
 CASES: dict[str, dict[str, Any]] = {
+    "a vector of float64": {"env": Doubles},
+    "an image, made a vector": {"env": Pictures, "flatten": True},
     "a vector": {"env": "CartPole-v1"},
     "a vector, LSTM": {"env": "CartPole-v1", "model": LSTM},
     "an action in a box": {"env": "Pendulum-v1"},
@@ -204,6 +225,15 @@ def test_rllibs_evaluation_plays_whole_episodes(build: Any, algorithm: str) -> N
     made.evaluation(evaluation_interval=1, evaluation_duration=3, evaluation_num_env_runners=0)
     evaluated = build(made).train()["evaluation"]["env_runners"]
     assert evaluated["num_episodes"] >= 3 and evaluated["episode_return_mean"] > 1
+
+
+def test_ppo_samples_what_it_is_asked_for(build: Any) -> None:
+    """Steps that only reset count for nothing, and are made up for rather than all again."""
+    algo = build(config("ppo", "CartPole-v1"))
+    runner: Any = algo.env_runner
+    for _ in range(5):
+        episodes = runner.sample()
+        assert 120 <= sum(map(len, episodes)) < 124
 
 
 def test_a_minibatch_less_than_a_row_is_refused(build: Any) -> None:

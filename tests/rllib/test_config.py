@@ -93,6 +93,14 @@ def test_calling_it_again_changes_the_settings() -> None:
     ("config", "settings", "message"),
     [
         (DQNConfig().environment(N7S4), {}, "DQNConfig is not supported.*IMPALA.*PPOConfig"),
+        (
+            impala().api_stack(
+                enable_rl_module_and_learner=False,
+                enable_env_runner_and_connector_v2=False,
+            ),
+            {},
+            "old API stack is not supported",
+        ),
         (SACConfig().environment("Pendulum-v1"), {}, "SACConfig is not supported"),
         (PPOConfig().environment(N7S4), {"sum_over_time": True}, "sum_over_time=True.*with PPO"),
         (impala(), {"method": "rid"}, "unknown method 'rid'.*did you mean 'ride'"),

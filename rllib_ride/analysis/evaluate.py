@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from rllib_ride.analysis.policy import Policy
-from rllib_ride.rllib.acting import LockStepActor
+from rllib_ride.rllib.acting import LockStepActor, actions_for_env, reset_each
 
 _MOST_ENVS = 32
 
@@ -77,13 +77,20 @@ def _play(
     with torch.no_grad(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         seeds = [int(s) for s in np.random.SeedSequence(seed).generate_state(num_envs)]
-        obs, _ = env.reset(seed=seeds)  # type: ignore[arg-type]  # one a environment, as documented
+        obs, _ = reset_each(env, seeds)
         actor = LockStepActor(policy.module, num_envs)
         played, total, length = np.zeros(num_envs, int), np.zeros(num_envs), np.zeros(num_envs, int)
         resetting = np.zeros(num_envs, bool)  # the step after an end is no transition
         while (played < shares).any():
             actions, _ = actor.act(obs, explore=not greedy)
-            obs, rewards, terminated, truncated, _ = env.step(actions)
+            obs, rewards, terminated, truncated, _ = env.step(
+                actions_for_env(
+                    actions,
+                    env.single_action_space,
+                    normalized=policy.normalize_actions,
+                    clip=policy.clip_actions,
+                )
+            )
             total += rewards * ~resetting
             length += ~resetting
             actor.begin(resetting)

@@ -24,12 +24,17 @@ class Policy:
         env: Environment id.
         env_options: Keyword arguments of the environment.
         frames_trained: Transitions it was trained on.
+        normalize_actions: RLlib's setting of the same name, as is `clip_actions`: what becomes of
+            the policy's action before the environment is given it.
+        clip_actions: See `normalize_actions`.
     """
 
     module: TorchRLModule
     env: str
     env_options: dict[str, Any]
     frames_trained: int
+    normalize_actions: bool = True
+    clip_actions: bool = False
 
     def make_env(self, num_envs: int) -> gym.vector.VectorEnv:
         """So many environments to play in."""
@@ -67,6 +72,8 @@ def load_policy(checkpoint: Path, env: str | None = None) -> Policy:
             **evaluation_options(env or trained_in),
         },
         frames_trained=frames_trained,
+        normalize_actions=config["normalize_actions"],
+        clip_actions=config["clip_actions"],
     )
     _check_spaces(policy)
     return policy

@@ -14,11 +14,12 @@ from ray.rllib.core.rl_module.torch import TorchRLModule
 
 from rllib_ride.analysis.episode_record import EpisodeRecord, Facts, Step, kind_of
 from rllib_ride.analysis.policy import Policy, load_policy
-from rllib_ride.intrinsic import EpisodicCounter, Transitions, hash_observations
+from rllib_ride.intrinsic import Transitions
 from rllib_ride.rllib.acting import LockStepActor
 from rllib_ride.rllib.module import IntrinsicModule
 from rllib_ride.rllib.ray_internals import module_folder
-from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID
+from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID, IntrinsicSettings
+from rllib_ride.rllib.visits import StateVisits
 
 
 def record_episode(checkpoint: Path, seed: int) -> EpisodeRecord:
@@ -48,38 +49,32 @@ def record_episode(checkpoint: Path, seed: int) -> EpisodeRecord:
 def _play(
     policy: Policy, intrinsic: IntrinsicModule, env: Any, level: MiniGridEnv, seed: int
 ) -> EpisodeRecord:
-    counter, one = EpisodicCounter(1), np.ones(1, bool)
-    counts_view = intrinsic.model_config["counts"] == "view"
-
-    def visit(obs: np.ndarray, infos: dict[str, Any]) -> tuple[int, int]:
-        """The key of the state reached and its N_ep."""
-        key = hash_observations(obs) if counts_view else infos["state_key"]
-        return int(key.view(np.int64)[0]), int(counter.visit(key, one)[0])
-
+    settings = {key: intrinsic.model_config[key] for key in ("counts", "observation_key")}
+    counter, goes_on = StateVisits.of(env, IntrinsicSettings(**settings)), np.zeros(1, bool)
     obs, infos = env.reset(seed=seed)
-    visit(obs, infos)
+    counter.begin(obs, infos)
     picture = level.get_frame(highlight=False, tile_size=16)
-    observations, facts = [obs[0].copy()], [_facts(level)]
+    observations, facts = [intrinsic.seen(obs)[0].copy()], [_facts(level)]
     actions, rewards, visits = [], [], []
     actor, ended = LockStepActor(policy.module, num_envs=1), False
     while not ended:
         action, _ = actor.act(obs, explore=True)
         obs, reward, terminated, truncated, infos = env.step(action)
         ended = bool(terminated[0] or truncated[0])
-        observations.append(obs[0].copy())
+        observations.append(intrinsic.seen(obs)[0].copy())
         facts.append(_facts(level))
         actions.append(int(action[0]))
         rewards.append(float(reward[0]))
-        visits.append(visit(obs, infos))
+        visits.append(counter.visit(obs, infos, begins=goes_on))
 
-    keys, counts = zip(*visits, strict=True)
+    keys, counts = (torch.as_tensor(np.stack(x)) for x in zip(*visits, strict=True))  # [T, 1]
     bonuses = intrinsic.method.bonus(
         Transitions(
             obs=torch.as_tensor(np.stack(observations)).unsqueeze(1),  # [T + 1, 1, H, W, C]
             actions=torch.tensor(actions).unsqueeze(1),  # [T, 1]
-            episodic_counts=torch.tensor(counts).unsqueeze(1),  # [T, 1]
+            episodic_counts=counts,
             mask=torch.ones(len(actions), 1, dtype=torch.bool),
-            state_keys=torch.tensor(keys).unsqueeze(1),  # [T, 1]
+            state_keys=keys,
             episode_ids=torch.zeros(1, dtype=torch.long),
             t_started=torch.zeros(1, dtype=torch.long),
         )

@@ -82,12 +82,7 @@ def _register(env_id: str, entry_point: str, kwargs: dict[str, Any]) -> None:
 
 def _register_games() -> None:
     """Their packages are imported when an environment is made, and may be missing until then."""
+    doom = "rllib_ride.envs.vizdoom_my_way_home:VizDoomMyWayHomeEnv"
     for spawn, env_id in VIZDOOM_IDS.items():
-        if env_id not in gym.registry:
-            gym.register(
-                env_id,
-                entry_point="rllib_ride.envs.vizdoom_my_way_home:VizDoomMyWayHomeEnv",
-                kwargs={"spawn": spawn},
-            )
-    if MARIO_ID not in gym.registry:
-        gym.register(MARIO_ID, entry_point="rllib_ride.envs.mario:MarioEnv")
+        _register(env_id, doom, {"spawn": spawn})
+    _register(MARIO_ID, "rllib_ride.envs.mario:MarioEnv", {})

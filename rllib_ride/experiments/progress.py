@@ -17,9 +17,8 @@ from ray.rllib.utils.metrics import (
 )
 from ray.tune.result import TIME_TOTAL_S
 
-from rllib_ride.rllib.env_runner import ENV_FRAMES
 from rllib_ride.rllib.ray_internals import EPISODE_RETURN_SQUARED_MEAN
-from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID
+from rllib_ride.rllib.settings import ENV_FRAMES, INTRINSIC_MODULE_ID
 
 
 @dataclass(frozen=True)

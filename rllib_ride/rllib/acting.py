@@ -8,12 +8,14 @@ import gymnasium as gym
 import numpy as np
 import torch
 import tree
-from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
+from gymnasium.vector import VectorEnv
 from ray.rllib.core.columns import Columns
 from ray.rllib.core.rl_module.torch import TorchRLModule
 from ray.rllib.utils.spaces.space_utils import clip_action, unsquash_action
 from ray.rllib.utils.torch_utils import convert_to_torch_tensor
 from torch import Tensor
+
+from rllib_ride.rllib.visits import numeric_entries
 
 
 class LockStepActor:
@@ -50,7 +52,7 @@ class LockStepActor:
         """Chooses an action for each environment and advances the recurrent state.
 
         Args:
-            obs: `[N, ...]`, or a dict of such.
+            obs: `[N, ...]`, or a dict of such; text in it is left out.
             explore: Sample from the policy; otherwise take its likeliest action.
             timestep: Steps sampled so far, for modules that explore less and less.
 
@@ -59,7 +61,9 @@ class LockStepActor:
             `[N, ...]`.
         """
         # RLlib's own: float64, which many environments observe, becomes the networks' float32.
-        batch: dict[str, Any] = {Columns.OBS: convert_to_torch_tensor(obs, device=self._device)}
+        batch: dict[str, Any] = {
+            Columns.OBS: convert_to_torch_tensor(numeric_entries(obs), device=self._device)
+        }
         if self.state is not None:
             batch[Columns.OBS] = tree.map_structure(
                 lambda x: x.unsqueeze(1),  # [N, 1, ...]
@@ -95,17 +99,31 @@ class LockStepActor:
 
 
 def actions_for_env(
-    actions: np.ndarray, action_space: gym.Space, config: AlgorithmConfig
+    actions: np.ndarray, action_space: gym.Space, *, normalized: bool, clip: bool
 ) -> np.ndarray:
     """The policy's actions `[N, ...]` as the environments expect them.
 
-    RLlib's policies act in [-1, 1] where the action space is a bounded Box; what is learned from
-    is their own action.
+    Args:
+        actions: As the policy chose them, and learns from.
+        action_space: Of one environment; only those of a Box are changed.
+        normalized: RLlib's `normalize_actions`: the policy acts in [-1, 1] if the Box is bounded.
+        clip: RLlib's `clip_actions`, if they are not normalized.
     """
     if not isinstance(action_space, gym.spaces.Box):
         return actions
-    if config.normalize_actions:
+    if normalized:
         return unsquash_action(actions, action_space)
-    if config.clip_actions:
-        return clip_action(actions, action_space)
-    return actions
+    return clip_action(actions, action_space) if clip else actions
+
+
+def reset_each(env: VectorEnv, seeds: list[int] | None) -> tuple[Any, dict[str, Any]]:
+    """Resets with a seed for each environment, or one for all where `env` draws for all at once.
+
+    Gymnasium's CartPole does: it is vectorized by itself, and its seed must be one int.
+    """
+    if seeds is None:
+        return env.reset()
+    try:
+        return env.reset(seed=seeds)  # type: ignore[arg-type]  # one an environment, as documented
+    except gym.error.Error:
+        return env.reset(seed=seeds[0])

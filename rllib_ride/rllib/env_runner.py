@@ -11,22 +11,17 @@ from typing import Any
 
 import numpy as np
 import tree
-from gymnasium.error import Error as GymnasiumError
-from gymnasium.vector import AutoresetMode, VectorEnv
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core.columns import Columns
 from ray.rllib.core.rl_module.torch import TorchRLModule
 from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 
-from rllib_ride.rllib.acting import LockStepActor, actions_for_env
+from rllib_ride.rllib.acting import LockStepActor, actions_for_env, reset_each
 from rllib_ride.rllib.episodes import Rollout, State, cut_rollout
 from rllib_ride.rllib.layouts import row_length
 from rllib_ride.rllib.ray_internals import LockStepEnvRunner
-from rllib_ride.rllib.settings import IntrinsicSettings
+from rllib_ride.rllib.settings import ENV_FRAMES, IntrinsicSettings
 from rllib_ride.rllib.visits import StateVisits, numeric_entries
-
-ENV_FRAMES = "env_frames_lifetime"
-"""Metric of games: frames shown so far, of which an action that is repeated takes several."""
 
 
 class BatchedEnvRunner(LockStepEnvRunner):
@@ -40,28 +35,12 @@ class BatchedEnvRunner(LockStepEnvRunner):
     own runner, and are refused.
     """
 
-    def make_env(self) -> None:
-        """Builds the vector environment as RLlib does; refuses one that resets in another way."""
-        super().make_env()
-        mode = self.vector_env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP)
-        if mode != AutoresetMode.NEXT_STEP:
-            raise ValueError(
-                f"vector environment {self.config.env} has autoreset_mode {mode}; "
-                f"want {AutoresetMode.NEXT_STEP}"
-            )
-
     def start_episodes(self, seeds: list[int] | None) -> None:
         """Resets environments, counts and recurrent states."""
-        settings, env = IntrinsicSettings.of(self.config), self.vector_env
-        obs, infos = _reset(env, seeds)
+        obs, infos = reset_each(self.vector_env, seeds)
         self._obs = numeric_entries(obs)
         self._resetting = np.zeros(self.num_envs, bool)
-        self._visits = StateVisits(
-            self.num_envs,
-            settings.counts,
-            env.single_observation_space,
-            settings.observation_key,
-        )
+        self._visits = StateVisits.of(self.vector_env, IntrinsicSettings.of(self.config))
         self._visits.begin(self._obs, infos)
         assert isinstance(self.module, TorchRLModule)
         self._actor = LockStepActor(self.module, self.num_envs, self.device)
@@ -82,14 +61,18 @@ class BatchedEnvRunner(LockStepEnvRunner):
         """Steps all environments `num_steps` times."""
         shape, actor = (num_steps, self.num_envs), self._actor
         timestep = self.num_env_steps_sampled_lifetime
-        row_starts = set(range(0, num_steps, row_length(self.config, self.module) or num_steps))
+        action_space: Any = self.vector_env.single_action_space
+        row_starts = range(0, num_steps, row_length(self.config, self.module) or num_steps)
+        columns = [Columns.ACTION_LOGP]
+        if isinstance(self.config, PPOConfig):
+            columns.append(Columns.ACTION_DIST_INPUTS)  # its loss has the old policy's KL
         states: dict[int, State] = {}
-        steps: list[tuple[Any, dict[str, np.ndarray]]] = []
+        outputs: list[dict[str, np.ndarray]] = []
         rollout = Rollout(
             observations=tree.map_structure(
                 lambda x: np.empty((num_steps + 1, *x.shape), x.dtype), self._obs
             ),
-            actions=np.empty(0),
+            actions=np.empty((*shape, *action_space.shape), action_space.dtype),
             outputs={},
             rewards=np.empty(shape, np.float32),
             terminated=np.empty(shape, bool),
@@ -104,11 +87,17 @@ class BatchedEnvRunner(LockStepEnvRunner):
         for t in range(num_steps):
             if actor.state is not None and t in row_starts:
                 states[t] = tree.map_structure(lambda x: x.numpy(force=True).copy(), actor.state)
-            actions, outputs = actor.act(self._obs, explore=explore, timestep=timestep)
+            actions, output = actor.act(self._obs, explore=explore, timestep=timestep)
             obs, rewards, terminated, truncated, infos = self.vector_env.step(
-                actions_for_env(actions, self.vector_env.single_action_space, self.config)
+                actions_for_env(
+                    actions,
+                    action_space,
+                    normalized=self.config.normalize_actions,
+                    clip=self.config.clip_actions,
+                )
             )
-            steps.append((actions, outputs))
+            rollout.actions[t] = actions
+            outputs.append(output)
             rollout.is_reset[t] = self._resetting
             rollout.rewards[t] = rewards
             rollout.terminated[t], rollout.truncated[t] = terminated, truncated
@@ -124,13 +113,8 @@ class BatchedEnvRunner(LockStepEnvRunner):
 
         if env_frames:
             self.metrics.log_value(ENV_FRAMES, env_frames, reduce="lifetime_sum")
-        rollout.actions = np.stack([actions for actions, _ in steps])
-        columns = [Columns.ACTION_LOGP]
-        if isinstance(self.config, PPOConfig):
-            columns.append(Columns.ACTION_DIST_INPUTS)  # its loss has the old policy's KL
-        rollout.outputs = {
-            name: np.stack([outputs[name] for _, outputs in steps]) for name in columns
-        }
+        for name in columns:
+            rollout.outputs[name] = np.stack([output[name] for output in outputs])
         return rollout
 
     def _put(self, rollout: Rollout, t: int, obs: Any) -> None:
@@ -154,16 +138,3 @@ class BatchedEnvRunner(LockStepEnvRunner):
                 int(self._length[n]), float(self._return[n]), now - self._episode_began[n]
             )
         self._return[done], self._length[done], self._episode_began[done] = 0.0, 0, now
-
-
-def _reset(env: VectorEnv, seeds: list[int] | None) -> tuple[Any, Any]:
-    """Resets with a seed for each environment, or one for all where `env` draws for all at once.
-
-    Gymnasium's CartPole does: it is vectorized by itself, and its seed must be one int.
-    """
-    if seeds is None:
-        return env.reset()
-    try:
-        return env.reset(seed=seeds)  # type: ignore[arg-type]
-    except GymnasiumError:
-        return env.reset(seed=seeds[0])

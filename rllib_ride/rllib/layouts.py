@@ -11,7 +11,7 @@ nor bootstrap steps are needed once advantages are known.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import gymnasium as gym
@@ -28,6 +28,7 @@ from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 from ray.rllib.evaluation.postprocessing import Postprocessing
 from ray.rllib.utils.numpy import convert_to_numpy
 from ray.rllib.utils.postprocessing.value_predictions import compute_value_targets
+from ray.rllib.utils.torch_utils import convert_to_torch_tensor
 from torch import Tensor
 
 from rllib_ride.rllib.episodes import recurrent_states
@@ -71,11 +72,7 @@ def flatten_rows(rows: Mapping[str, Any]) -> dict[str, Any]:
     Returns:
         The same columns `[B * (T + 1), ...]`, less those with one entry a row.
     """
-    return {
-        name: tree.map_structure(lambda x: x.flatten(0, 1), column)
-        for name, column in rows.items()
-        if name not in _OF_A_ROW
-    }
+    return _of_each_step(rows, lambda x: x.flatten(0, 1))
 
 
 class AddAdvantages(ConnectorV2):
@@ -108,11 +105,11 @@ class AddAdvantages(ConnectorV2):
         """Returns the batch: the policy's with advantages, the intrinsic module's in pairs."""
         policy = rl_module[DEFAULT_MODULE_ID].unwrapped()
         device = next(policy.parameters()).device
-        rows = _to(batch[DEFAULT_MODULE_ID], device)
+        rows = convert_to_torch_tensor(batch[DEFAULT_MODULE_ID], device=device)
         lengths = rows[Columns.SEQ_LENS]  # [B], the bootstrap step included
         steps = torch.arange(rows[Columns.LOSS_MASK].shape[1], device=device)
         filled = steps < lengths[:, None]  # [B, T + 1]
-        flat = _pick(rows, filled)  # [steps of all pieces, ...]
+        flat = _of_each_step(rows, lambda x: x[filled])  # [steps of all pieces, ...]
 
         with torch.no_grad():
             values = (
@@ -128,7 +125,7 @@ class AddAdvantages(ConnectorV2):
         flat |= {Postprocessing.ADVANTAGES: advantages, Postprocessing.VALUE_TARGETS: targets}
 
         if INTRINSIC_MODULE_ID in batch:
-            batch[INTRINSIC_MODULE_ID] = _pairs(_to(batch[INTRINSIC_MODULE_ID], device))
+            batch[INTRINSIC_MODULE_ID] = _pairs(rows)
         if policy.is_stateful():
             initial_state = convert_to_numpy(policy.get_initial_state())
             batch[DEFAULT_MODULE_ID] = _short_rows(
@@ -155,14 +152,10 @@ class AddAdvantages(ConnectorV2):
         return torch.as_tensor(targets, device=values.device)
 
 
-def _to(columns: dict[str, Any], device: torch.device) -> dict[str, Any]:
-    return tree.map_structure(lambda x: x.to(device), columns)
-
-
-def _pick(rows: dict[str, Any], mask: Tensor) -> dict[str, Any]:
-    """The steps of a batch where `mask` `[B, T + 1]` is True, row after row: `[n, ...]`."""
+def _of_each_step(rows: Mapping[str, Any], function: Callable[[Tensor], Tensor]) -> dict[str, Any]:
+    """Applies a function to the columns `[B, T + 1, ...]`, and leaves out those `[B, ...]`."""
     return {
-        name: tree.map_structure(lambda x: x[mask], column)
+        name: tree.map_structure(function, column)
         for name, column in rows.items()
         if name not in _OF_A_ROW
     }
@@ -173,30 +166,18 @@ def _pairs(rows: dict[str, Any]) -> dict[str, Any]:
 
     A row of one transition is a state, what was done there, and the state it led to.
     """
-    mask = rows[Columns.LOSS_MASK]  # [B, T + 1]
-    after = torch.roll(mask, 1, dims=1)  # the step after each real one; the last is never real
-    steps = torch.arange(mask.shape[1], device=mask.device).expand_as(mask)
+    row, t = rows[Columns.LOSS_MASK].nonzero(as_tuple=True)  # [n] each
 
     def pair(x: Tensor) -> Tensor:
-        return torch.stack((x[mask], x[after]), dim=1)  # [n, 2, ...]
+        return torch.stack((x[row, t], x[row, t + 1]), dim=1)  # [n, 2, ...]
 
-    columns = {
-        name: tree.map_structure(pair, rows[name])
-        for name in (
-            Columns.OBS,
-            Columns.ACTIONS,
-            INTRINSIC_REWARDS,
-            EPISODIC_COUNTS,
-            STATE_KEYS,
-        )
+    per_step = (Columns.OBS, Columns.ACTIONS, INTRINSIC_REWARDS, EPISODIC_COUNTS, STATE_KEYS)
+    return {
+        **{name: tree.map_structure(pair, rows[name]) for name in per_step},
+        EPISODE_IDS: rows[EPISODE_IDS][row],  # [n]
+        T_STARTED: rows[T_STARTED][row] + t,  # [n]
+        Columns.LOSS_MASK: torch.tensor([True, False], device=t.device).expand(len(t), 2),
     }
-    of_step = {name: rows[name][:, None].expand_as(mask) for name in (EPISODE_IDS, T_STARTED)}
-    columns[EPISODE_IDS] = of_step[EPISODE_IDS][mask]  # [n]
-    columns[T_STARTED] = (of_step[T_STARTED] + steps)[mask]  # [n]
-    columns[Columns.LOSS_MASK] = torch.tensor([True, False], device=mask.device).expand(
-        len(columns[EPISODE_IDS]), 2
-    )
-    return columns
 
 
 def _short_rows(

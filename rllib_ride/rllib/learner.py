@@ -104,15 +104,16 @@ class IntrinsicVTraceLearner(IntrinsicLearner, FailingLoudly):
         """The algorithm's loss, as a sum over time if so set (RLlib's is a mean over all)."""
         num_steps = config.get_rollout_fragment_length()
         if Columns.SEQ_LENS not in batch:
-            config = self._config_with_rows(num_steps + 1)
+            config = self._config_of_rows
         loss = super().compute_loss_for_module(
             module_id=module_id, config=config, batch=batch, fwd_out=fwd_out
         )
         return loss * num_steps if self._settings.sum_over_time else loss
 
-    @functools.cache  # noqa: B019  (one entry, and a Learner lives as long as its process)
-    def _config_with_rows(self, num_steps: int) -> AlgorithmConfig:
-        """The config for which RLlib finds rows of so many steps in a feed-forward batch."""
+    @functools.cached_property
+    def _config_of_rows(self) -> AlgorithmConfig:
+        """The config for which RLlib finds rows of T + 1 steps in a feed-forward batch."""
+        num_steps = self.config.get_rollout_fragment_length() + 1
         return self.config.copy(copy_frozen=False).env_runners(rollout_fragment_length=num_steps)
 
 

@@ -69,6 +69,10 @@ class IntrinsicModule(TorchRLModule, SelfSupervisedLossAPI):
         """
         return contextlib.nullcontext()
 
+    def seen(self, obs: Any) -> Any:
+        """What the method sees of an observation: a Dict's entry, or the observation itself."""
+        return obs if self._entry is None else obs[self._entry]
+
     def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         # Bonus and loss need the transitions as a whole, not a forward pass.
         return {}
@@ -134,9 +138,8 @@ class IntrinsicModule(TorchRLModule, SelfSupervisedLossAPI):
 
     def _transitions(self, columns: dict[str, Any]) -> Transitions:
         """RLlib's batch-major columns `[B, T + 1, ...]` as time-major transitions."""
-        obs = columns[Columns.OBS] if self._entry is None else columns[Columns.OBS][self._entry]
         return Transitions(
-            obs=obs.transpose(0, 1),  # [T + 1, B, ...]
+            obs=self.seen(columns[Columns.OBS]).transpose(0, 1),  # [T + 1, B, ...]
             actions=columns[Columns.ACTIONS][:, :-1].transpose(0, 1),  # [T, B, ...]
             episodic_counts=columns[EPISODIC_COUNTS][:, :-1].transpose(0, 1),  # [T, B]
             mask=columns[Columns.LOSS_MASK][:, :-1].transpose(0, 1),  # [T, B]

@@ -13,6 +13,7 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from gymnasium.vector import AutoresetMode
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.algorithms.impala.torch.impala_torch_learner import IMPALATorchLearner
 from ray.rllib.algorithms.ppo import PPOConfig
@@ -36,8 +37,24 @@ EPISODE_RETURN_SQUARED_MEAN = "episode_return_squared_mean"
 _STEP_CALLBACKS = ("on_episode_created", "on_episode_start", "on_episode_step", "on_episode_end")
 
 
-class SquaringEnvRunner(SingleAgentEnvRunner):
-    """RLlib's runner, which also logs the mean of squared returns."""
+class BaseEnvRunner(SingleAgentEnvRunner):
+    """RLlib's runner, with what both of this package's have in common."""
+
+    @property
+    def vector_env(self) -> gym.vector.VectorEnv:
+        """The environments, without RLlib's wrapper that makes N dicts of their infos each step."""
+        assert self.env is not None
+        return self.env.env
+
+    def make_env(self) -> None:
+        """Builds the vector environment as RLlib does; refuses one that resets in another way."""
+        super().make_env()
+        mode = self.vector_env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP)
+        if mode != AutoresetMode.NEXT_STEP:
+            raise ValueError(
+                f"vector environment {self.config.env} has autoreset_mode {mode}; "
+                f"want {AutoresetMode.NEXT_STEP}"
+            )
 
     def _log_episode_metrics(self, length: int, ret: float, sec: float) -> None:
         super()._log_episode_metrics(length, ret, sec)
@@ -49,7 +66,7 @@ class SquaringEnvRunner(SingleAgentEnvRunner):
         )
 
 
-class LockStepEnvRunner(SquaringEnvRunner, abc.ABC):
+class LockStepEnvRunner(BaseEnvRunner, abc.ABC):
     """RLlib's runner with its loop over steps left to a subclass, and names for its private parts.
 
     Weights, metrics, checkpoints and fault tolerance are RLlib's.
@@ -72,12 +89,6 @@ class LockStepEnvRunner(SquaringEnvRunner, abc.ABC):
     @abc.abstractmethod
     def sample_fragment(self, num_steps: int, explore: bool) -> list[SingleAgentEpisode]:
         """Steps each environment `num_steps` times."""
-
-    @property
-    def vector_env(self) -> gym.vector.VectorEnv:
-        """The environments, without RLlib's wrapper that makes N dicts of their infos each step."""
-        assert self.env is not None
-        return self.env.env
 
     @property
     def device(self) -> Any:

@@ -28,6 +28,9 @@ EPISODE_IDS = "episode_ids"
 T_STARTED = "t_started"
 """Batch column: the step of its episode at which each row begins, `[B]`."""
 
+ENV_FRAMES = "env_frames_lifetime"
+"""Metric of games: frames shown so far, of which an action that is repeated takes several."""
+
 _KEY_IN_LEARNER_CONFIG = "intrinsic"
 
 PAPER_RMSPROP: Mapping[str, Any] = {"alpha": 0.99, "eps": 0.01, "momentum": 0.0}

@@ -7,19 +7,19 @@ from typing import Any
 
 import numpy as np
 import tree
-from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
+from gymnasium.vector import VectorEnv, VectorWrapper
 from ray.rllib.core.columns import Columns
 from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 from ray.rllib.env.utils.infinite_lookback_buffer import InfiniteLookbackBuffer
 
 from rllib_ride.rllib.episodes import State, mark_piece
 from rllib_ride.rllib.layouts import row_length
-from rllib_ride.rllib.ray_internals import SquaringEnvRunner
+from rllib_ride.rllib.ray_internals import BaseEnvRunner
 from rllib_ride.rllib.settings import EPISODIC_COUNTS, STATE_KEYS, IntrinsicSettings
 from rllib_ride.rllib.visits import StateVisits, numeric_entries
 
 
-class CountingEnvRunner(SquaringEnvRunner):
+class CountingEnvRunner(BaseEnvRunner):
     """For what `BatchedEnvRunner` passes over: callbacks per step, custom connectors.
 
     Every step of every environment goes through Python: expect a third of its speed or less.
@@ -28,15 +28,8 @@ class CountingEnvRunner(SquaringEnvRunner):
     def make_env(self) -> None:
         """Builds the vector environment as RLlib does, with a counter around it."""
         super().make_env()
-        vector_env: VectorEnv = self.env.env  # without RLlib's wrapper
-        mode = vector_env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP)
-        if mode != AutoresetMode.NEXT_STEP:
-            raise ValueError(
-                f"vector environment {self.config.env} has autoreset_mode {mode}; "
-                f"want {AutoresetMode.NEXT_STEP}"
-            )
         # Within RLlib's wrapper: a wrapper that is dropped closes its environment.
-        self.env.env = CountVisits(vector_env, IntrinsicSettings.of(self.config))
+        self.env.env = CountVisits(self.vector_env, IntrinsicSettings.of(self.config))
 
     def sample(self, **kwargs: Any) -> list[SingleAgentEpisode]:
         """As RLlib's, in pieces of at most a fragment."""
@@ -58,12 +51,7 @@ class CountVisits(VectorWrapper):
 
     def __init__(self, env: VectorEnv, settings: IntrinsicSettings) -> None:
         super().__init__(env)
-        self._visits = StateVisits(
-            env.num_envs,
-            settings.counts,
-            env.single_observation_space,
-            settings.observation_key,
-        )
+        self._visits = StateVisits.of(env, settings)
 
     def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         """As the environment's; an episode's first observation is a visit."""
@@ -106,20 +94,19 @@ def _pieces(
     }
     for name in (Columns.ACTION_LOGP, Columns.ACTION_DIST_INPUTS):
         outputs[name] = episode.get_extra_model_outputs(name)
+    observations = numeric_entries(episode.get_observations())
+    actions, rewards = episode.get_actions(), episode.get_rewards()
     buffer, pieces = InfiniteLookbackBuffer, []
     for start in range(0, len(episode), num_steps):
         end = min(start + num_steps, len(episode))
         piece = SingleAgentEpisode(
             id_=episode.id_,
             observations=buffer(
-                tree.map_structure(
-                    lambda x, s=start, e=end: x[s : e + 1],
-                    numeric_entries(episode.get_observations()),
-                )
+                tree.map_structure(lambda x, s=start, e=end: x[s : e + 1], observations)
             ),
             infos=buffer([{}] * (end - start + 1)),
-            actions=buffer(episode.get_actions()[start:end]),
-            rewards=buffer(episode.get_rewards()[start:end]),
+            actions=buffer(actions[start:end]),
+            rewards=buffer(rewards[start:end]),
             extra_model_outputs={k: buffer(v[start:end]) for k, v in outputs.items()},
             terminated=episode.is_terminated and end == len(episode),
             truncated=episode.is_truncated and end == len(episode),

@@ -7,9 +7,11 @@ from typing import Any, Literal
 
 import gymnasium as gym
 import numpy as np
+from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
 from rllib_ride.intrinsic.counts import EpisodicCounter, hash_observations
+from rllib_ride.rllib.settings import IntrinsicSettings
 
 _USUAL_KEYS = ("image", "observations", "observation")
 
@@ -36,6 +38,12 @@ class StateVisits:
         self._entry = observation_entry(space, observation_key) if counts == "view" else None
         self._counter = EpisodicCounter(num_envs)
         self._everywhere = np.ones(num_envs, bool)
+
+    @classmethod
+    def of(cls, env: VectorEnv, settings: IntrinsicSettings) -> StateVisits:
+        """For the environments of a vector, counted as set."""
+        space = env.single_observation_space
+        return cls(env.num_envs, settings.counts, space, settings.observation_key)
 
     def begin(self, obs: Any, infos: Mapping[str, Any]) -> None:
         """All environments begin an episode; its first observation is itself a visit."""

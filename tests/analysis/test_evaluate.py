@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gymnasium as gym
 import numpy as np
 import pytest
+from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 
+import rllib_ride
 from helpers import envs
 from rllib_ride.analysis.evaluate import _shares, evaluate
 from rllib_ride.analysis.policy import Policy, load_policy
@@ -22,6 +25,44 @@ def policy():
     ).build()
     module.eval()
     return Policy(module=module, env=envs.ENV_ID, env_options={}, frames_trained=7)
+
+
+class Thermostat(gym.Env):
+    """Wants a temperature from 10 to 20, which no policy acting in [-1, 1] gives by itself."""
+
+    observation_space = gym.spaces.Box(-1.0, 1.0, (2,), np.float64)
+    action_space = gym.spaces.Box(10.0, 20.0, (1,))
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self._left = 5
+        return self.np_random.uniform(size=2), {}
+
+    def step(self, action):
+        assert self.action_space.contains(np.asarray(action)), action
+        self._left -= 1
+        return self.np_random.uniform(size=2), 1.0, self._left == 0, False, {}
+
+
+gym.register("rllib_ride_test/Thermostat-v0", entry_point=Thermostat)
+
+
+@pytest.mark.parametrize(
+    ("env", "options"),
+    [
+        ("rllib_ride_test/Thermostat-v0", {}),  # an action in a box
+        ("CartPole-v1", {}),  # takes one seed only
+        ("MiniGrid-Empty-5x5-v0", {"observation": "dict", "max_steps": 9}),  # text among it
+    ],
+)
+def test_what_a_runner_can_be_trained_on_can_be_evaluated(ray_session, tmp_path, env, options):
+    config = PPOConfig().environment(env, env_config=options)
+    config.env_runners(num_env_runners=0).learners(num_learners=0)
+    algo = rllib_ride.add_intrinsic_reward(config, method="none").build_algo()
+    algo.save_to_path(str(tmp_path))
+    algo.stop()
+    scores = evaluate(load_policy(tmp_path), episodes=3, seed=0, greedy=False)
+    assert scores.episodes == 3 and scores.length_mean > 0
 
 
 @pytest.mark.parametrize("episodes", [1, 5, 32, 40])

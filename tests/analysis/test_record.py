@@ -29,6 +29,29 @@ def checkpoints(ray_session: None, tmp_path_factory: pytest.TempPathFactory) -> 
     return paths
 
 
+def test_a_dict_is_recorded_as_the_image_in_it_is(
+    checkpoints: dict[str, Path], tmp_path: Path
+) -> None:
+    config = make_config(
+        preset="paper",
+        method="ride",
+        env=ENV,
+        env_options={"observation": "dict"},
+        frames=1e4,
+        seed=1,
+        intrinsic={"counts": "none"},
+    )
+    algo = config.env_runners(num_envs_per_env_runner=1).build_algo()
+    algo.save_to_path(str(tmp_path))
+    algo.stop()
+    of_dict = record_episode(tmp_path, seed=1)
+    of_image = record_episode(checkpoints["ride_full"], seed=1)
+    assert [step.action for step in of_dict.steps] == [step.action for step in of_image.steps]
+    # The same networks: a bonus that counts nothing is the other's without its counts.
+    assert of_dict.steps[0].bonus == pytest.approx(of_image.steps[0].bonus)
+    assert sum(s.bonus for s in of_dict.steps) > sum(s.bonus for s in of_image.steps)
+
+
 def test_the_same_seed_plays_the_same_episode(checkpoints: dict[str, Path]) -> None:
     first, again, other = (
         record_episode(checkpoints["ride_full"], seed=seed) for seed in (1, 1, 2)

@@ -9,9 +9,9 @@ import pytest
 
 import rllib_ride
 from rllib_ride.envs.registration import MARIO_ID, VIZDOOM_IDS
-from rllib_ride.rllib.env_runner import ENV_FRAMES, BatchedEnvRunner
+from rllib_ride.rllib.env_runner import BatchedEnvRunner
 from rllib_ride.rllib.presets import make_config
-from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID, IntrinsicSettings
+from rllib_ride.rllib.settings import ENV_FRAMES, INTRINSIC_MODULE_ID, IntrinsicSettings
 
 GAMES = {VIZDOOM_IDS["sparse"]: "vizdoom", MARIO_ID: "gym_super_mario_bros"}
 FRAMES = 3_200

@@ -1,0 +1,45 @@
+"""`rllib-ride evaluate`: play episodes with a checkpoint's policy."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from rllib_ride.experiments.errors import ConfigError
+from rllib_ride.verbs.arguments import count, seed
+from rllib_ride.verbs.exit_codes import DONE
+from rllib_ride.verbs.table import print_table
+
+
+def add_parser(verbs: argparse._SubParsersAction) -> None:
+    """Its arguments."""
+    parser = verbs.add_parser("evaluate", help="play episodes with a checkpoint's policy")
+    parser.set_defaults(verb=evaluate)
+    parser.add_argument("checkpoint", metavar="CHECKPOINT", type=Path, help="a checkpoint_* folder")
+    parser.add_argument("--episodes", type=count, default=100, metavar="N", help="default: 100")
+    parser.add_argument("--env", metavar="ID", help="default: the one it was trained on")
+    parser.add_argument("--seed", type=seed, default=0, metavar="S", help="default: 0")
+    parser.add_argument("--greedy", action="store_true", help="take the likeliest action")
+
+
+def evaluate(args: argparse.Namespace) -> int:
+    """Prints the scores."""
+    from rllib_ride.analysis.evaluate import evaluate as play
+    from rllib_ride.analysis.policy import load_policy
+    from rllib_ride.experiments.names import check_env
+    from rllib_ride.experiments.quiet import quiet_ray
+
+    quiet_ray()
+    if args.env is not None:
+        check_env(args.env)
+    try:
+        policy = load_policy(args.checkpoint, env=args.env)
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
+    scores = play(policy, episodes=args.episodes, seed=args.seed, greedy=args.greedy)
+    if args.json:
+        print(json.dumps(vars(scores), indent=2))
+    else:
+        print_table([vars(scores)])
+    return DONE

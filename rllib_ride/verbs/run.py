@@ -1,0 +1,119 @@
+"""`rllib-ride run`: train the trials of an experiment."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rllib_ride.verbs.arguments import add_experiment, planned_trials
+from rllib_ride.verbs.check import check
+from rllib_ride.verbs.exit_codes import DONE, FAILED, INTERRUPTED
+from rllib_ride.verbs.table import print_table
+
+if TYPE_CHECKING:
+    from rllib_ride.experiments.runner import TrialOutcome
+
+
+def add_parser(verbs: argparse._SubParsersAction) -> None:
+    """Its arguments."""
+    parser = verbs.add_parser("run", help="train the trials of an experiment")
+    parser.set_defaults(verb=run)
+    add_experiment(parser)
+    parser.add_argument(
+        "--storage", type=Path, default=Path("runs"), metavar="DIR", help="default: runs/"
+    )
+    parser.add_argument("--resume", action="store_true", help="go on from the last checkpoints")
+    parser.add_argument("--wandb", choices=["off", "offline", "online"], default="off")
+    parser.add_argument("--address", help="of a Ray cluster; auto: the one this machine is in")
+    parser.add_argument("--dry-run", action="store_true", help="print the trials and run none")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Trains, writes curves and table, and says how it ended."""
+    if args.dry_run:
+        return check(args)
+    trials = [planned.trial for planned in planned_trials(args)]
+    from rllib_ride.experiments.runner import check_folder, experiment_folder
+    from rllib_ride.experiments.runner import run as run_trials
+    from rllib_ride.experiments.wandb import wandb_callbacks
+
+    check_folder(trials, args.storage, resume=args.resume)
+    ended = run_trials(
+        trials,
+        args.storage,
+        resume=args.resume,
+        address=args.address,
+        callbacks=wandb_callbacks(args.wandb, trials[0].experiment),
+    )
+    folder = experiment_folder(trials, args.storage)
+    interrupted = any(outcome.state == "interrupted" for outcome in ended)
+    files = [] if interrupted else _write_results(folder, ended)
+    rows = [_outcome_row(outcome) for outcome in ended]
+    if args.json:
+        paths = [str(path) for path in files]
+        print(json.dumps({"folder": str(folder), "trials": rows, "files": paths}, indent=2))
+    else:
+        print_table([{key: row[key] for key in _OUTCOME_COLUMNS} for row in rows])
+        for path in files:
+            print(path)
+    return _say_how_it_ended(args, ended, folder)
+
+
+_OUTCOME_COLUMNS = ("trial", "state", "frames", "return_mean", "minutes")
+
+
+def _outcome_row(outcome: TrialOutcome) -> dict[str, Any]:
+    progress = outcome.progress
+    mean = progress.return_mean if progress else math.nan
+    return {
+        "trial": outcome.trial.name,
+        "state": outcome.state,
+        "frames": progress.frames if progress else 0,
+        "return_mean": None if math.isnan(mean) else round(mean, 4),
+        "minutes": round(progress.wall_s / 60, 1) if progress else 0.0,
+        "checkpoint": str(outcome.checkpoint) if outcome.checkpoint else None,
+        "error": outcome.error,
+    }
+
+
+def _write_results(folder: Path, ended: Sequence[TrialOutcome]) -> list[Path]:
+    """Curves and table of what there is, and a picture of one episode of a trained policy."""
+    from rllib_ride.analysis import write_episode_picture, write_summary
+    from rllib_ride.analysis.record import record_episode
+
+    files = write_summary(folder)
+    for outcome in ended:
+        if outcome.checkpoint and outcome.trial.method != "none":
+            try:
+                episode = record_episode(outcome.checkpoint, seed=outcome.trial.seed)
+            except ValueError as error:  # a picture is of a MiniGrid level
+                print(f"no picture of an episode: {error}", file=sys.stderr)
+            else:
+                files.append(write_episode_picture(episode, folder / "episode.png"))
+            break
+    return files
+
+
+def _say_how_it_ended(args: argparse.Namespace, ended: Sequence[TrialOutcome], folder: Path) -> int:
+    for outcome in ended:
+        if outcome.error is not None:
+            print(
+                f"{outcome.trial.name} failed: {outcome.error}\n  all of it: "
+                f"{outcome.folder / 'error.txt'}",
+                file=sys.stderr,
+            )
+    states = {outcome.state for outcome in ended}
+    if "interrupted" in states:
+        again = [*args.argv, *([] if args.resume else ["--resume"])]
+        print(f"interrupted; go on with: rllib-ride {shlex.join(again)}", file=sys.stderr)
+        return INTERRUPTED
+    if "failed" in states:
+        return FAILED
+    print(f"finished: {folder}", file=sys.stderr)
+    return DONE

@@ -1,0 +1,29 @@
+"""Tables on the terminal, or in a pipe."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def print_table(rows: list[dict[str, Any]]) -> None:
+    """Prints rows of equal keys under their names."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None)
+    for name in rows[0] if rows else []:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*map(_cell, row.values()))
+    console = Console()
+    if not console.is_terminal:  # a file or a pipe has no width to fit into
+        console = Console(width=1000)
+    console.print(table)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{number:g} {name}" for name, number in value.items())
+    if value is None:
+        return ""
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -67,6 +67,12 @@ class LiveCallback(Callback):
         """Marks the trial as done."""
         self._end(trial, "done")
 
+    def on_trial_recover(
+        self, iteration: int, trials: list[TuneTrial], trial: TuneTrial, **info: Any
+    ) -> None:
+        """Marks the trial as tried again, from its last checkpoint."""
+        self._end(trial, "trying again after an error")
+
     def on_trial_error(
         self, iteration: int, trials: list[TuneTrial], trial: TuneTrial, **info: Any
     ) -> None:

@@ -2,18 +2,84 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ray.tune import Callback, Checkpoint
 
+from rllib_ride.experiments.build import algorithm_config
 from rllib_ride.experiments.checkpoints import whole_checkpoints
+from rllib_ride.experiments.errors import ConfigError
 from rllib_ride.experiments.trial import Trial
 
 if TYPE_CHECKING:
     from ray.tune.experiment import Trial as TuneTrial
+
+
+TRIALS_FILE = "trials.json"
+
+
+def write_trials(trials: Sequence[Trial], folder: Path) -> None:
+    """Notes what a run was started with, for `resumed_trials`."""
+    text = json.dumps([trial.to_dict() for trial in trials], indent=1)
+    part = folder / f"{TRIALS_FILE}.part"
+    part.write_text(text, encoding="utf-8")
+    part.replace(folder / TRIALS_FILE)
+
+
+def resumed_trials(trials: Sequence[Trial], folder: Path) -> list[Trial]:
+    """The trials, each with the schedules it was started with and perhaps more frames.
+
+    Raises:
+        ConfigError: `folder` holds no run, or one of other settings; or the learning rate would be
+            0 over the added frames.
+    """
+    recorded = folder / TRIALS_FILE
+    if not recorded.exists():
+        raise ConfigError(f"{folder} holds no run to resume: start it without --resume")
+    before = [Trial(**entry) for entry in json.loads(recorded.read_text(encoding="utf-8"))]
+    if [trial.name for trial in before] == [trial.name for trial in trials]:
+        pairs = zip(trials, before, strict=True)
+        trials = [_with_more_frames(now, old) for now, old in pairs]
+    if before != trials and (difference := _difference(before, trials)):
+        raise ConfigError(
+            f"{folder} holds a run of other settings: {difference}. A run is resumed "
+            "with the file and options it was started with"
+        )
+    return list(trials)
+
+
+def _with_more_frames(now: Trial, before: Trial) -> Trial:
+    if now.frames <= before.frames:
+        return now
+    if now.asha is not None:
+        raise ConfigError(f"trial {now.name}: a run with 'asha' cannot be given more frames")
+    trial = replace(now, schedule_frames=before.schedule_frames)
+    rate = algorithm_config(trial).lr
+    if isinstance(rate, list) and rate[-1][1] == 0 and rate[-1][0] < trial.frames:
+        raise ConfigError(
+            f"trial {now.name}: its learning rate is 0 from {rate[-1][0]:,} frames on, so that "
+            f"{trial.frames:,} would train nothing more; start a run of that length with another "
+            "--storage"
+        )
+    return trial
+
+
+def _difference(before: Sequence[Trial], now: Sequence[Trial]) -> str | None:
+    """Where two runs differ; more frames are no difference."""
+    names_before, names_now = ([trial.name for trial in trials] for trials in (before, now))
+    if names_before != names_now:
+        return f"its trials are {', '.join(names_before)}, not {', '.join(names_now)}"
+    for old, new in zip(before, now, strict=True):
+        for key, value in old.to_dict().items():
+            got = new.to_dict()[key]
+            if got != value and not (key == "frames" and got > value):
+                return f"{key} of {old.name} is {value}, not {got}"
+    return None
 
 
 class ResumeCallback(Callback):
@@ -38,6 +104,17 @@ class ResumeCallback(Callback):
             if not trial.is_finished():
                 trial.run_metadata.num_failures = 0
                 _take_stock(trial)
+
+    def on_checkpoint(
+        self,
+        iteration: int,
+        trials: list[TuneTrial],
+        trial: TuneTrial,
+        checkpoint: Checkpoint,
+        **info: Any,
+    ) -> None:
+        """Counts failures from here on: a day on spot machines may have any number in all."""
+        trial.run_metadata.num_failures = 0
 
 
 def _take_stock(trial: TuneTrial) -> None:

@@ -128,9 +128,7 @@ class ExperimentSpec(BaseModel):
     config: dict[str, Any] = {}
     grid: Annotated[dict[str, list[Any]], BeforeValidator(_grid)] = {}
     checkpoint_every_s: Annotated[float, Field(strict=True, gt=0)] = 60.0
-    stop_at_return: Annotated[
-        float | None, Field(strict=True, allow_inf_nan=False)
-    ] = None
+    stop_at_return: Annotated[float | None, Field(strict=True, allow_inf_nan=False)] = None
     asha: Annotated[dict[str, Any] | None, BeforeValidator(_asha)] = None
 
     @model_validator(mode="after")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 from ray.tune import Trainable
@@ -65,7 +66,13 @@ class TrialTrainable(Trainable):
         self._saved_at = time.monotonic()
 
     def load_checkpoint(self, checkpoint: Any) -> None:
-        """Goes on from a checkpoint's folder: weights, optimizers, schedules, frames."""
+        """Goes on from a checkpoint's folder: weights, optimizers, schedules, frames.
+
+        Raises:
+            ValueError: A file of the checkpoint is missing or not what was saved.
+        """
+        if checkpoints.result_of(Path(checkpoint)) is None:
+            raise ValueError(f"{checkpoint}: files are missing or not as they were saved")
         self._algorithm.restore_from_path(checkpoint)
         self._last_episodes.load(checkpoint)
 

@@ -102,19 +102,7 @@ class ResumeCallback(Callback):
             ours = self._trials[trial.config["trial"]["name"]]
             trial.set_config({"trial": ours.to_dict()})
             if not trial.is_finished():
-                trial.run_metadata.num_failures = 0
                 _take_stock(trial)
-
-    def on_checkpoint(
-        self,
-        iteration: int,
-        trials: list[TuneTrial],
-        trial: TuneTrial,
-        checkpoint: Checkpoint,
-        **info: Any,
-    ) -> None:
-        """Counts failures from here on: a day on spot machines may have any number in all."""
-        trial.run_metadata.num_failures = 0
 
 
 def _take_stock(trial: TuneTrial) -> None:
@@ -130,8 +118,9 @@ def _take_stock(trial: TuneTrial) -> None:
     for path in folder.glob("checkpoint_*"):
         if path.name > newest.name:
             shutil.rmtree(path)
-    config = trial.run_metadata.checkpoint_manager.checkpoint_config
-    trial.run_metadata.checkpoint_manager = _CheckpointManager(config)
+    before, storage = trial.run_metadata.checkpoint_manager, trial.storage
+    assert before is not None and storage is not None, "a trial of a run that Tune keeps"
+    trial.run_metadata.checkpoint_manager = _CheckpointManager(before.checkpoint_config)
     for path, result in whole:
         trial.on_checkpoint(_TrainingResult(Checkpoint.from_directory(str(path)), result))
-    trial.storage.current_checkpoint_index = int(newest.name.rpartition("_")[2])
+    storage.current_checkpoint_index = int(newest.name.rpartition("_")[2])

@@ -24,15 +24,13 @@ from rllib_ride.experiments.live import LiveCallback
 from rllib_ride.experiments.progress import Progress
 from rllib_ride.experiments.record import RecordCallback
 from rllib_ride.experiments.resume import ResumeCallback, resumed_trials, write_trials
+from rllib_ride.experiments.retry import MAX_FAILURES, RetryCallback
 from rllib_ride.experiments.tensorboard import TensorBoardCallback
 from rllib_ride.experiments.trainable import TrialTrainable
 from rllib_ride.experiments.trial import Trial
 
 if TYPE_CHECKING:
     from ray.tune.experiment import Trial as TuneTrial
-
-MAX_FAILURES = 3
-"""Times in a row, without a checkpoint between, that a trial is tried again after an error."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +127,7 @@ def run(
     own = [
         InterruptCallback(),
         ResumeCallback(trials),
+        RetryCallback(),
         RecordCallback(),
         CurveCallback(),
         LiveCallback(trials),
@@ -177,11 +176,12 @@ def _stored_tuner(
     folder: Path, callbacks: Sequence[tune.Callback] = (), *, finished_too: bool = False
 ) -> tune.Tuner:
     """The run in `folder`, whose trials go on: failed ones, and finished ones if so asked."""
-    go_on = ResumeConfig.ResumeType.RESUME
+    go_on: Any = ResumeConfig.ResumeType.RESUME  # Ray declares a string
     finished = go_on if finished_too else ResumeConfig.ResumeType.SKIP
     config = ResumeConfig(finished=finished, unfinished=go_on, errored=go_on)
     tuner = tune.Tuner.restore(str(folder), TrialTrainable, _resume_config=config)
     # Tune would go on with the callbacks of the first start, such as its W&B mode.
+    assert tuner._local_tuner is not None, "no Ray client"
     tuner._local_tuner.get_run_config().callbacks = list(callbacks)
     return tuner
 

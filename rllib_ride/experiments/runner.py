@@ -177,7 +177,7 @@ def _stored_tuner(
 ) -> tune.Tuner:
     """The run in `folder`, whose trials go on: failed ones, and finished ones if so asked."""
     go_on: Any = ResumeConfig.ResumeType.RESUME  # Ray declares a string
-    finished = go_on if finished_too else ResumeConfig.ResumeType.SKIP
+    finished: Any = go_on if finished_too else ResumeConfig.ResumeType.SKIP
     config = ResumeConfig(finished=finished, unfinished=go_on, errored=go_on)
     tuner = tune.Tuner.restore(str(folder), TrialTrainable, _resume_config=config)
     # Tune would go on with the callbacks of the first start, such as its W&B mode.

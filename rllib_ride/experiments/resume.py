@@ -54,11 +54,14 @@ def resumed_trials(trials: Sequence[Trial], folder: Path) -> list[Trial]:
 
 
 def _with_more_frames(now: Trial, before: Trial) -> Trial:
-    if now.frames <= before.frames:
+    """`now` with the schedules of `before`, if that is a run it can go on with."""
+    if now.frames < before.frames:
         return now
+    trial = replace(now, schedule_frames=before.schedule_frames)
+    if trial.frames == before.frames:
+        return trial
     if now.asha is not None:
         raise ConfigError(f"trial {now.name}: a run with 'asha' cannot be given more frames")
-    trial = replace(now, schedule_frames=before.schedule_frames)
     rate = algorithm_config(trial).lr
     if isinstance(rate, list) and rate[-1][1] == 0 and rate[-1][0] < trial.frames:
         raise ConfigError(

@@ -6,13 +6,16 @@ hands the API key; a resumed trial logs some steps twice.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import shutil
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ray.tune import Callback
+from ray.tune.result import EXPR_RESULT_FILE
 
 from rllib_ride.experiments.curve import COLUMNS, CURVE_FILE, read_curve
 from rllib_ride.experiments.errors import ConfigError
@@ -54,12 +57,13 @@ class WandbCallback(Callback):
     """Logs the rows of `curve.csv` with the losses beside them. Has to come after `CurveCallback`.
 
     A row is logged once a checkpoint has it: then no resumed run takes it back or logs it again.
-    The run's id and its last step are in the trial's folder.
+    What a kill kept W&B from writing is logged when the run is resumed, from the trial's own files.
     """
 
     def __init__(self, mode: str, project: str, *, artifacts: bool) -> None:
         self._mode, self._project, self._artifacts = mode, project, artifacts
         self._runs: dict[str, Run] = {}
+        self._steps: dict[str, int] = {}  # the last that each run has
         self._losses: dict[str, dict[int, dict[str, float]]] = {}  # by trial, by frames
 
     def on_trial_start(
@@ -67,9 +71,12 @@ class WandbCallback(Callback):
     ) -> None:
         """Starts the trial's run, or goes on with it."""
         self._losses[trial.trial_id] = {}
-        if trial.trial_id not in self._runs:
-            self._runs[trial.trial_id] = self._start(trial)
-        self._log_rows(trial)  # of a checkpoint that a killed run had no time to log
+        if trial.trial_id in self._runs:  # tried again after an error
+            return
+        self._start(trial)
+        for result in _results(_folder(trial)):
+            self.on_trial_result(iteration, trials, trial, result)
+        self._log_rows(trial)
 
     def on_trial_result(
         self,
@@ -116,12 +123,14 @@ class WandbCallback(Callback):
         for trial in trials:
             self._finish(trial, exit_code=1)
 
-    def _start(self, trial: TuneTrial) -> Run:
+    def _start(self, trial: TuneTrial) -> None:
         import wandb
 
         ours, folder = Trial(**trial.config["trial"]), _folder(trial)
-        state = _state(folder)
-        return wandb.init(
+        state = _read_state(folder)
+        if state["open"]:  # cut off by a kill; its rows are logged again
+            shutil.rmtree(folder / "wandb" / state["open"], ignore_errors=True)
+        run = wandb.init(
             project=self._project,
             id=state["id"],
             name=ours.name,
@@ -129,31 +138,34 @@ class WandbCallback(Callback):
             job_type="train",
             tags=[ours.method, short_env(ours.env), ours.preset],
             config=json.loads((folder / RECORD_FILE).read_text(encoding="utf-8")),
-            dir=folder,
-            mode=self._mode,  # type: ignore[arg-type]
             resume="allow" if self._mode == "online" else None,
-            reinit="create_new",  # one process logs many trials
-            settings=wandb.Settings(console="off", silent=True, save_code=False),
             allow_val_change=True,
+            **_init_settings(self._mode, folder),
         )
+        # Online, the server knows what it has; a run that is new there begins at step 0.
+        self._steps[trial.trial_id] = run.step - 1 if self._mode == "online" else state["step"]
+        self._runs[trial.trial_id] = run
+        if self._mode == "offline":
+            state["open"] = Path(run.dir).parent.name
+        _write_state(folder, state)
 
     def _log_rows(self, trial: TuneTrial) -> None:
         """Logs the curve's rows from the last logged one on."""
-        folder, run = _folder(trial), self._runs[trial.trial_id]
-        state, losses = _state(folder), self._losses[trial.trial_id]
-        for row in read_curve(folder / CURVE_FILE):
+        run, losses = self._runs[trial.trial_id], self._losses[trial.trial_id]
+        for row in read_curve(_folder(trial) / CURVE_FILE):
             frames = int(row["frames"])
-            if frames > state["step"]:
+            if frames > self._steps[trial.trial_id]:
                 numbers = {name: float(text) for name, text in row.items() if text}
                 run.log({**numbers, **losses.get(frames, {})}, step=frames)
-                state["step"] = frames
+                self._steps[trial.trial_id] = frames
         losses.clear()
-        (folder / STATE_FILE).write_text(json.dumps(state), encoding="utf-8")
 
     def _finish(self, trial: TuneTrial, exit_code: int) -> None:
         run = self._runs.pop(trial.trial_id, None)
         if run is not None:
             run.finish(exit_code=exit_code)
+            step = self._steps[trial.trial_id]
+            _write_state(_folder(trial), {"id": run.id, "step": step, "open": None})
 
 
 def log_figures(files: Sequence[Path], mode: str, project: str, folder: Path) -> None:
@@ -164,10 +176,7 @@ def log_figures(files: Sequence[Path], mode: str, project: str, folder: Path) ->
         project=project,
         name="figures",
         job_type="figures",
-        dir=folder,
-        mode=mode,  # type: ignore[arg-type]
-        reinit="create_new",
-        settings=wandb.Settings(console="off", silent=True, save_code=False),
+        **_init_settings(mode, folder),
     )
     artifact = wandb.Artifact("figures", type="figures")
     for file in files:
@@ -176,15 +185,38 @@ def log_figures(files: Sequence[Path], mode: str, project: str, folder: Path) ->
     run.finish()
 
 
+def _init_settings(mode: str, folder: Path) -> dict[str, Any]:
+    import wandb
+
+    return {
+        "dir": folder,
+        "mode": mode,
+        "reinit": "create_new",  # one process logs many trials
+        "settings": wandb.Settings(console="off", silent=True, save_code=False),
+    }
+
+
 def _folder(trial: TuneTrial) -> Path:
     return Path(trial.path or "")
 
 
-def _state(folder: Path) -> dict[str, Any]:
-    """Id of the trial's run, made up once, and the last step it has."""
-    path = folder / STATE_FILE
-    if path.exists():
-        return json.loads(path.read_text(encoding="utf-8"))
-    state = {"id": uuid.uuid4().hex[:8], "step": 0}
-    path.write_text(json.dumps(state), encoding="utf-8")
-    return state
+def _results(folder: Path) -> Iterator[dict[str, Any]]:
+    """What Tune has kept of a trial's results, in which a killed run may have left half a line."""
+    path = folder / EXPR_RESULT_FILE
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
+        with contextlib.suppress(ValueError):
+            yield json.loads(line)
+
+
+def _read_state(folder: Path) -> dict[str, Any]:
+    """The run's id, made up once, the last step it has, and the folder that a kill left open."""
+    try:
+        return json.loads((folder / STATE_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {"id": uuid.uuid4().hex[:8], "step": 0, "open": None}
+
+
+def _write_state(folder: Path, state: dict[str, Any]) -> None:
+    part = folder / f"{STATE_FILE}.part"
+    part.write_text(json.dumps(state), encoding="utf-8")
+    part.replace(folder / STATE_FILE)

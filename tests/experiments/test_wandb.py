@@ -110,21 +110,41 @@ def test_a_resumed_run_has_no_step_twice_and_none_missing(tmp_path: Path) -> Non
     before.start()
     before.report(200, saved=True)
     before.report(400)
-    before.callbacks.pop().on_experiment_end([before.trial])  # W&B's misses the next one
-    before.report(600, saved=True)  # the kill comes between this checkpoint and its log
-    before.report(800)
+    before.end()
 
     after = Tune(tmp_path / "trial")
-    after.start(checkpoint=result(600, 6.0))
-    after.report(790)
-    after.report(990, saved=True)
+    after.start(checkpoint=result(200, 2.0))
+    after.report(390)
+    after.report(590, saved=True)
     after.end()
 
     first, second = logs(tmp_path / "trial")
     assert first.id == second.id
-    assert (steps(first), steps(second)) == ([200], [400, 600, 790, 990])
+    assert (steps(first), steps(second)) == ([200], [390, 590])
     curve = read_curve(tmp_path / "trial" / "curve.csv")
-    assert [int(row["frames"]) for row in curve] == [200, 400, 600, 790, 990]
+    assert [int(row["frames"]) for row in curve] == [200, 390, 590]
+
+
+def test_what_a_kill_cut_off_is_logged_by_the_resumed_run(tmp_path: Path) -> None:
+    folder = tmp_path / "trial"
+    killed = Tune(folder)
+    killed.start()
+    killed.report(200, saved=True)
+    killed.report(400, saved=True)
+    with (folder / "result.json").open("w") as file:  # as Tune's logger does
+        for frames in (200, 400):
+            file.write(json.dumps(result(frames, frames / 100)) + "\n")
+        file.write('{"frames": 6')
+    wandb.teardown()  # without an end of the run
+
+    after = Tune(folder)
+    after.start(checkpoint=result(400, 4.0))
+    after.report(600, saved=True)
+    after.end()
+
+    (log,) = logs(folder)
+    assert steps(log) == [200, 400, 600]
+    assert [values["policy/entropy"] for _, values in log.rows] == [1.5, 1.5, 1.5]
 
 
 def test_a_trial_that_is_tried_again_goes_on_in_the_same_run(tmp_path: Path) -> None:

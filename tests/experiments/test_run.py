@@ -225,6 +225,52 @@ def test_its_checkpoint_can_be_evaluated(interrupted, capsys):
     assert "environment CartPole-v1 has the observation space Box" in capsys.readouterr().err
 
 
+@pytest.mark.slow
+def test_a_killed_trial_is_tried_again_and_ends_when_it_is_solved(tmp_path):
+    write(tmp_path, "MiniGrid-Empty-5x5-v0", frames=1_000_000)
+    with (tmp_path / "tiny.yaml").open("a") as file:
+        file.write("stop_at_return: 0.1\n")
+    trial = tmp_path / "runs" / "tiny" / "ride_Empty-5x5_seed5"
+
+    process = start("run", "tiny.yaml", "--json", folder=tmp_path)
+    wait_for(lambda: any(trial.glob("checkpoint_*/seal.json")), process)
+    first = read_curve(trial / "curve.csv")[0]
+    os.kill(json.loads((trial / "result.json").read_text().splitlines()[0])["pid"], signal.SIGKILL)
+    out, err = process.communicate(timeout=300)
+
+    assert process.returncode == 0, err
+    assert "ride_Empty-5x5_seed5: " in err and "trying again" in err
+    (row,) = json.loads(out)["trials"]
+    assert (row["state"], row["solved"]) == ("done", True)
+    curve = read_curve(trial / "curve.csv")
+    assert_rises(curve)
+    assert curve[0] == first
+    assert float(curve[-1]["return_mean"]) >= 0.1 and float(curve[-1]["episodes"]) >= 100
+    assert all(
+        float(row["episodes"]) < 100 for row in curve[:-1] if float(row["return_mean"]) > 0.1
+    )
+    ended = json.loads((trial / "run.json").read_text())["ended"]
+    assert ended["why"] == "solved: return 0.1 over 100 episodes"
+    assert ended["frames"] == int(curve[-1]["frames"])
+
+
+@pytest.mark.slow
+def test_asha_ends_trials_early_and_the_run_is_done(tmp_path):
+    write(tmp_path, "MiniGrid-Empty-5x5-v0", frames=4_000)
+    with (tmp_path / "tiny.yaml").open("a") as file:
+        file.write("asha: {grace_frames: 1000, reduction_factor: 2}\n")
+        file.write("grid: {lr: [0.0, 1e-4, 1e-3, 1e-2]}\n")
+
+    code, out, err = command("run", "tiny.yaml", "--json", folder=tmp_path)
+
+    assert code == 0, err
+    states = {row["state"]: row for row in json.loads(out)["trials"]}
+    assert set(states) == {"done", "stopped"}
+    assert 1000 <= states["stopped"]["frames"] < 4000
+    record = tmp_path / "runs" / "tiny" / states["stopped"]["trial"] / "run.json"
+    assert json.loads(record.read_text())["ended"]["why"] == "behind other trials (ASHA)"
+
+
 def test_a_trial_that_fails_is_told_in_short_with_the_file_that_has_it_all(tmp_path):
     write(tmp_path, FAULTY, frames=12_000)
 

@@ -12,6 +12,7 @@ import wandb
 
 from helpers.trials import TRIAL, result
 from helpers.wandb_log import WandbLog, read_log
+from helpers.wandb_server import wandb_server
 from rllib_ride.experiments.curve import CurveCallback, read_curve
 from rllib_ride.experiments.wandb import log_figures, wandb_callbacks
 
@@ -166,3 +167,34 @@ def test_figures_are_an_artifact_of_a_run_of_their_own(tmp_path: Path) -> None:
 
     (log,) = logs(tmp_path)
     assert (log.project, log.job_type, log.artifacts) == ("x", "figures", ["figures"])
+
+
+def test_online_a_resumed_run_goes_on_where_the_server_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "trial"
+    with wandb_server() as server:
+        monkeypatch.setenv("WANDB_BASE_URL", server.url)
+        before = Tune(folder, "online")
+        before.start()
+        before.report(200, saved=True)
+        before.report(400, saved=True)
+        before.report(450)
+        before.end()
+
+        after = Tune(folder, "online")
+        after.start(checkpoint=result(400, 4.0))
+        after.report(600, saved=True)
+        after.call("on_trial_complete")
+        after.end()
+        wandb.teardown()
+
+    ((run_id, run),) = server.runs.items()
+    assert run["groupName"] == "Empty-5x5 ride" and run["jobType"] == "train"
+    assert run["project"] == "x" and run["displayName"] == "ride_Empty-5x5_seed7"
+    assert json.loads(run["config"])["seed"]["value"] == 7
+    rows = server.rows[run_id]
+    assert [row["_step"] for row in rows] == [row["frames"] for row in rows] == [200, 400, 600]
+    assert rows[-1]["policy/entropy"] == 1.5
+    assert "run.json" in server.files
+    assert not any(KEY in post for post in server.posts)

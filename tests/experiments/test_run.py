@@ -136,7 +136,7 @@ def test_weights_and_biases_has_each_row_of_the_curve_once(interrupted):
     logs = sorted((folder / "runs" / "tiny").glob("*/wandb/offline-run-*/run-*.wandb"))
     runs = [read_log(path) for path in logs]
 
-    assert len(runs) == 4
+    assert len(runs) == 3  # what the kill left was begun again by the next
     assert len({run.id for run in runs}) == 1
     steps = [step for run in runs for step, _ in run.rows]
     assert steps == [int(row["frames"]) for row in curve]

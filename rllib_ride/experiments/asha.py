@@ -39,6 +39,8 @@ class FramesASHA(ASHAScheduler):
     def on_trial_add(self, tune_controller: TuneController, trial: TuneTrial) -> None:
         """Takes note of the trial, and of what it did before an interruption."""
         super().on_trial_add(tune_controller, trial)
+        if not trial.has_reported_at_least_once:  # and so has no folder either
+            return
         for row in read_curve(Path(trial.path or "") / CURVE_FILE):
             if row["return_mean"]:
                 self._trial_info[trial.trial_id].on_result(

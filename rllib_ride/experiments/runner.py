@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import logging
 import os
@@ -148,7 +149,8 @@ def run(
         folder.mkdir(parents=True, exist_ok=True)
         write_trials(trials, folder)
         tuner = tuner or _new_tuner(trials, folder, [*own, *callbacks])
-        return _outcomes(tuner.fit(), trials, folder)
+        with contextlib.redirect_stdout(sys.stderr):  # Ray's notices, such as of a killed process
+            return _outcomes(tuner.fit(), trials, folder)
     finally:
         ray.shutdown()
 

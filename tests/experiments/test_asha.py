@@ -21,7 +21,12 @@ class Run:
 
     def __init__(self, folder: Path) -> None:
         self.asha = FramesASHA(frames=10_000, grace_frames=1000, reduction_factor=2)
-        self.trials = [SimpleNamespace(trial_id=str(n), path=folder / str(n)) for n in range(5)]
+        self.trials = [
+            SimpleNamespace(
+                trial_id=str(n), path=folder / str(n), has_reported_at_least_once=n == 0
+            )
+            for n in range(5)
+        ]
         for trial in self.trials:
             self.asha.on_trial_add(None, trial)  # type: ignore[arg-type]
 

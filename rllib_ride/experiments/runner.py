@@ -6,7 +6,6 @@ import contextlib
 import importlib.util
 import logging
 import os
-import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from ray.tune import ResumeConfig
 from rllib_ride.experiments.asha import FramesASHA
 from rllib_ride.experiments.curve import CurveCallback
 from rllib_ride.experiments.errors import ConfigError
-from rllib_ride.experiments.interrupt import InterruptCallback
+from rllib_ride.experiments.interrupt import InterruptCallback, own_signals
 from rllib_ride.experiments.live import LiveCallback
 from rllib_ride.experiments.progress import Progress
 from rllib_ride.experiments.record import RecordCallback
@@ -142,17 +141,18 @@ def run(
             return before
         extended = any(outcome.ended and outcome.state == "interrupted" for outcome in before)
         tuner = _stored_tuner(folder, [*own, *callbacks], finished_too=extended)
-    try:
-        dashboard = _start_ray(address)
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends in order, as Ctrl-C does
-        _say_how_to_watch(folder, dashboard)
-        folder.mkdir(parents=True, exist_ok=True)
-        write_trials(trials, folder)
-        tuner = tuner or _new_tuner(trials, folder, [*own, *callbacks])
-        with contextlib.redirect_stdout(sys.stderr):  # Ray's notices, such as of a killed process
-            return _outcomes(tuner.fit(), trials, folder)
-    finally:
-        ray.shutdown()
+    with own_signals() as sigterm_as_ctrl_c:
+        try:
+            dashboard = _start_ray(address)
+            sigterm_as_ctrl_c()
+            _say_how_to_watch(folder, dashboard)
+            folder.mkdir(parents=True, exist_ok=True)
+            write_trials(trials, folder)
+            tuner = tuner or _new_tuner(trials, folder, [*own, *callbacks])
+            with contextlib.redirect_stdout(sys.stderr):  # Ray tells of a killed process there
+                return _outcomes(tuner.fit(), trials, folder)
+        finally:
+            ray.shutdown()
 
 
 def _start_ray(address: str | None) -> str | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rllib_ride.experiments.interrupt import InterruptCallback
+from rllib_ride.experiments.interrupt import InterruptCallback, own_signals
 
 RUNNING, PENDING = "RUNNING", "PENDING"
 
@@ -82,3 +82,13 @@ def test_a_second_signal_ends_at_once(ended: list[int]) -> None:
     with pytest.raises(KeyboardInterrupt):
         os.kill(os.getpid(), signal.SIGTERM)
     assert not ended
+
+
+def test_handlers_are_afterwards_as_before(ended: list[int]) -> None:
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    with own_signals() as sigterm_as_ctrl_c:
+        sigterm_as_ctrl_c()
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGTERM)
+        InterruptCallback().setup()
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -14,13 +15,13 @@ from ray import tune
 from helpers.command import command, start
 from helpers.event_files import read_events
 from helpers.faulty_env import ENV_ID as FAULTY
-from helpers.wandb_log import read_log
 from rllib_ride.cli import main
 from rllib_ride.experiments.curve import read_curve
 from rllib_ride.experiments.trainable import TrialTrainable
 
 FRAMES = 12_000
-OPTIONS = ("tiny.yaml", "--wandb", "offline")
+HAS_WANDB = find_spec("wandb") is not None
+OPTIONS = ("tiny.yaml", *(("--wandb", "offline") if HAS_WANDB else ()))
 EXPERIMENT = """
 experiment: tiny
 env: {env}
@@ -103,7 +104,7 @@ def test_ctrl_c_ends_with_130_and_the_command_that_goes_on(interrupted):
     assert f"curves while it trains: tensorboard --logdir {folder / 'runs' / 'tiny'}" in err
     assert err.splitlines()[-2:] == [
         "saving checkpoints; again to end at once",
-        "interrupted; go on with: rllib-ride run tiny.yaml --wandb offline --resume",
+        f"interrupted; go on with: rllib-ride run {' '.join(OPTIONS)} --resume",
     ]
     assert "Traceback" not in err
 
@@ -131,7 +132,10 @@ def test_a_finished_run_is_given_more_frames(interrupted):
     assert int(fourth[-1]["frames"]) >= FRAMES + 1000
 
 
+@pytest.mark.skipif(not HAS_WANDB, reason="needs wandb")
 def test_weights_and_biases_has_each_row_of_the_curve_once(interrupted):
+    from helpers.wandb_log import read_log
+
     folder, [*_, (_, _, curve)] = interrupted
     logs = sorted((folder / "runs" / "tiny").glob("*/wandb/offline-run-*/run-*.wandb"))
     runs = [read_log(path) for path in logs]

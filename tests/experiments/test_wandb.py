@@ -8,13 +8,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import wandb
 
 from helpers.trials import TRIAL, result
 from helpers.wandb_log import WandbLog, read_log
 from helpers.wandb_server import wandb_server
 from rllib_ride.experiments.curve import CurveCallback, read_curve
 from rllib_ride.experiments.wandb import log_figures, wandb_callbacks
+
+wandb = pytest.importorskip("wandb", reason="needs the extra rllib-ride[wandb]")
 
 KEY = "0123456789abcdef0123456789abcdef01234567"
 

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from wandb.proto.wandb_internal_pb2 import Record
-
 _BLOCK, _FILE_HEADER, _HEADER = 32768, 7, 7
 _FULL, _LAST = 1, 4
 
@@ -40,6 +38,8 @@ class WandbLog:
 
 def read_log(path: Path) -> WandbLog:
     """The log in a `run-*.wandb` file."""
+    from wandb.proto.wandb_internal_pb2 import Record
+
     log = WandbLog()
     for data in _records(path.read_bytes()):
         record = Record.FromString(data)

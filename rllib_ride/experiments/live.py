@@ -48,7 +48,7 @@ class LiveCallback(Callback):
         self, iteration: int, trials: list[TuneTrial], trial: TuneTrial, **info: Any
     ) -> None:
         """Marks the trial as running."""
-        self._row(trial).state = "starting"
+        self._row(trial).begin()
 
     def on_trial_result(
         self,
@@ -141,6 +141,11 @@ class _Row:
         self.trial = trial
         self.state = "waiting"
         self._recent: deque[Progress] = deque(maxlen=_RATE_OVER)
+
+    def begin(self) -> None:
+        """Forgets an attempt that failed: its frames may be taken back."""
+        self.state = "starting"
+        self._recent.clear()
 
     def update(self, progress: Progress) -> None:
         self.state = "running"

@@ -141,7 +141,8 @@ def run(
             return before
         extended = any(outcome.ended and outcome.state == "interrupted" for outcome in before)
         tuner = _stored_tuner(folder, [*own, *callbacks], finished_too=extended)
-    with own_signals() as sigterm_as_ctrl_c:
+    # Ray tells of a killed process on stdout.
+    with own_signals() as sigterm_as_ctrl_c, contextlib.redirect_stdout(sys.stderr):
         try:
             dashboard = _start_ray(address)
             sigterm_as_ctrl_c()
@@ -149,8 +150,7 @@ def run(
             folder.mkdir(parents=True, exist_ok=True)
             write_trials(trials, folder)
             tuner = tuner or _new_tuner(trials, folder, [*own, *callbacks])
-            with contextlib.redirect_stdout(sys.stderr):  # Ray tells of a killed process there
-                return _outcomes(tuner.fit(), trials, folder)
+            return _outcomes(tuner.fit(), trials, folder)
         finally:
             ray.shutdown()
 

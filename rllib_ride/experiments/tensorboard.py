@@ -17,7 +17,8 @@ class TensorBoardCallback(TBXLoggerCallback):
     """Tune's own logger with `scalars` in place of RLlib's whole result."""
 
     def log_trial_result(self, iteration: int, trial: TuneTrial, result: dict[str, Any]) -> None:
-        """Logs one point of each curve."""
+        """Logs one point of each curve; none where a slow remote runner has sent no frame yet."""
         values = scalars(result)
-        step = {TIMESTEPS_TOTAL: int(values["frames"])}  # Tune's step on the x axis
-        super().log_trial_result(iteration, trial, {**values, **step})
+        if frames := int(values["frames"]):
+            # TIMESTEPS_TOTAL is what Tune takes for the x axis.
+            super().log_trial_result(iteration, trial, {**values, TIMESTEPS_TOTAL: frames})

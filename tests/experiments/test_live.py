@@ -78,6 +78,17 @@ def test_a_resumed_trial_is_not_credited_with_the_frames_before(live):
     assert cells(live)[2] == "50"
 
 
+def test_a_trial_that_is_tried_again_has_its_rate_from_then_on(live, capsys):
+    live.on_trial_result(0, [], TUNE_TRIAL, result(200_000, 100))
+    live.on_trial_recover(0, [], TUNE_TRIAL)
+    assert capsys.readouterr().err.endswith(", trying again\n")
+    live.on_trial_start(0, [], TUNE_TRIAL)
+    live.on_trial_result(0, [], TUNE_TRIAL, result(150_000, 75))
+    live.on_trial_result(0, [], TUNE_TRIAL, result(151_000, 76))
+
+    assert cells(live)[2] == "1,000"
+
+
 def test_without_a_terminal_lines_come_now_and_then_and_at_the_end(live, capsys):
     for step in range(1, 50):
         live.on_trial_result(0, [], TUNE_TRIAL, result(1000 * step, step))

@@ -217,7 +217,13 @@ def test_offline_files_of_a_resumed_run_are_synced_into_one_run(
     with wandb_server() as server:
         monkeypatch.setenv("WANDB_BASE_URL", server.url)
         command = [sys.executable, "-m", "wandb", "sync", *sessions]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            command,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,  # it leaves a log
+        )
 
     assert done.returncode == 0, done.stderr
     (rows,) = server.rows.values()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 import torch
 from torch import Tensor
@@ -39,6 +39,9 @@ class Transitions:
     state_keys: Tensor
     episode_ids: Tensor
     t_started: Tensor
+    _embedded: dict[Callable[[Tensor], Tensor], Tensor] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         t, b = self.mask.shape
@@ -61,7 +64,7 @@ class Transitions:
 
     def to(self, device: torch.device) -> Transitions:
         """The same transitions on a device."""
-        return Transitions(*(getattr(self, field.name).to(device) for field in fields(self)))
+        return Transitions(*(getattr(self, f.name).to(device) for f in fields(self) if f.init))
 
     def pack(self, x: Tensor) -> Tensor:
         """The n real transitions of x alone: [T, B, ...] -> [n, ...]."""
@@ -74,7 +77,9 @@ class Transitions:
     def embed(self, embedding: Callable[[Tensor], Tensor]) -> tuple[Tensor, Tensor]:
         """Embeds the states at both ends of each real transition: phi(s_t), phi(s_{t+1}).
 
-        Each state is embedded once, in one call, and no padding is.
+        Each state is embedded once, in one call, and no padding is. What an embedding gave is kept,
+        so that a loss and the bonus after it share one forward pass: transitions are made anew for
+        every update of the weights.
 
         Args:
             embedding: from [..., *observation] to [..., D].
@@ -84,6 +89,8 @@ class Transitions:
         """
         nowhere = torch.zeros_like(self.mask[:1])
         is_state = torch.cat((self.mask, nowhere)) | torch.cat((nowhere, self.mask))  # [T+1, B]
-        phi = embedding(self.obs[is_state])  # [states, D]
+        phi = self._embedded.get(embedding)  # [states, D]
+        if phi is None or (torch.is_grad_enabled() and not phi.requires_grad):
+            phi = self._embedded[embedding] = embedding(self.obs[is_state])
         row = (is_state.flatten().cumsum(0) - 1).view_as(is_state)  # [T+1, B], of each state in phi
         return phi[self.pack(row[:-1])], phi[self.pack(row[1:])]

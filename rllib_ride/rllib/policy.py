@@ -99,9 +99,7 @@ class RecurrentPolicy(TorchRLModule, InferenceOnlyAPI, TargetNetworkAPI, ValueFu
             Columns.EMBEDDINGS: outputs,
         }
 
-    def compute_values(
-        self, batch: dict[str, Any], embeddings: Tensor | None = None
-    ) -> Tensor:
+    def compute_values(self, batch: dict[str, Any], embeddings: Tensor | None = None) -> Tensor:
         """State values, `[B, T]`."""
         if embeddings is None:
             embeddings, _ = self.network(batch)

@@ -93,4 +93,4 @@ class Transitions:
         if phi is None or (torch.is_grad_enabled() and not phi.requires_grad):
             phi = self._embedded[embedding] = embedding(self.obs[is_state])
         row = (is_state.flatten().cumsum(0) - 1).view_as(is_state)  # [T+1, B], of each state in phi
-        return phi[self.pack(row[:-1])], phi[self.pack(row[1:])]
+        return phi.index_select(0, self.pack(row[:-1])), phi.index_select(0, self.pack(row[1:]))

@@ -150,11 +150,12 @@ def test_coefficients_of_bonus_and_entropy(name, method, coef, entropy):
         assert (settings.coef, entry.config.entropy_coeff) == (coef, entropy)
 
 
-def test_without_extrinsic_reward_where_the_paper_has_none():
-    for name in BY_NAME:
-        without = name.startswith("no_extrinsic") or name == "mario_intrinsic_only"
-        settings = IntrinsicSettings.of(planned(name)[0].config)
-        assert settings.extrinsic_reward is not without
+@every_file
+def test_without_extrinsic_reward_where_the_paper_has_none(path):
+    without = path.stem.startswith("no_extrinsic") or path.stem == "mario_intrinsic_only"
+
+    for entry in planned(path.stem):
+        assert IntrinsicSettings.of(entry.config).extrinsic_reward is not without
 
 
 def test_the_grid_over_training_sets_rate_batch_and_unroll_together():

@@ -38,10 +38,11 @@ def _experiment_row(path: Path) -> dict[str, Any]:
     from rllib_ride.experiments.schema import load_spec
     from rllib_ride.experiments.trial import expand
 
+    spec = load_spec(path)
     try:
-        trials = expand(load_spec(path))
+        trials = expand(spec)
     except ConfigError as error:
-        raise ConfigError(f"{path}: {str(error).removeprefix(f'{path}: ')}") from None
+        raise ConfigError(f"{path}: {error}") from None
     return {
         "experiment": str(path),
         "trials": len(trials),

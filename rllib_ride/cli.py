@@ -7,13 +7,14 @@ import sys
 from collections.abc import Sequence
 
 from rllib_ride.experiments.errors import ConfigError
-from rllib_ride.verbs import check, evaluate, list, run
+from rllib_ride.verbs import check, estimate, evaluate, list, run
 from rllib_ride.verbs.exit_codes import BAD_INPUT, INTERRUPTED
 
 VERBS = (
     run,
     check,
     list,
+    estimate,
     evaluate,
 )
 

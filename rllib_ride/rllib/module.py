@@ -67,7 +67,7 @@ class IntrinsicModule(TorchRLModule, SelfSupervisedLossAPI):
         return obs if self._entry is None else obs[self._entry]
 
     def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-        return {TRANSITIONS: self.transitions(batch)}
+        return {TRANSITIONS: self.transitions(batch).for_one_update()}
 
     def bonus(self, transitions: Transitions) -> torch.Tensor:
         """The bonus of each transition before its coefficient.

@@ -342,14 +342,14 @@ def test_bonus_and_loss_share_one_forward_pass(build: Any) -> None:
     intrinsic = learner.module[INTRINSIC_MODULE_ID]
     passes = []
     intrinsic.method.embedding.register_forward_hook(lambda *args: passes.append(args))
-    transitions = intrinsic.transitions(fixed_batch())
+    transitions = intrinsic.transitions(fixed_batch()).for_one_update()
     loss, _ = intrinsic.method.loss(transitions)
     bonus = intrinsic.bonus(transitions)
     assert len(passes) == 1
     assert not bonus.requires_grad
     torch.testing.assert_close(bonus, intrinsic.bonus(intrinsic.transitions(fixed_batch())))
     # A bonus that came first has no graph: the loss must not take its embedding.
-    transitions = intrinsic.transitions(fixed_batch())
+    transitions = intrinsic.transitions(fixed_batch()).for_one_update()
     intrinsic.bonus(transitions)
     loss, _ = intrinsic.method.loss(transitions)
     loss.backward()

@@ -8,7 +8,7 @@ from typing import Any
 
 from rllib_ride.experiments.bench.hand_loop import METHODS, hand_loop_script, run_hand_loop
 from rllib_ride.experiments.bench.stages import measure_stages
-from rllib_ride.experiments.bench.train import Measurement, local_ray, num_cores, train
+from rllib_ride.experiments.bench.train import local_ray, num_cores, train
 from rllib_ride.experiments.build import algorithm_config
 from rllib_ride.experiments.errors import ConfigError
 from rllib_ride.experiments.record import record
@@ -34,8 +34,8 @@ def bench(trials: Sequence[Trial], seconds: float, *, started_at: float) -> dict
     """
     first = trials[0]
     config = algorithm_config(first)
-    measured = train(trials, seconds, started_at=started_at)
-    with local_ray(1):
+    with local_ray(trials):
+        measured = train(trials, seconds, started_at=started_at)
         stages = dataclasses.asdict(measure_stages(first, min(seconds, _SECONDS_A_STAGE)))
     recorded = record(first, config)
     return {
@@ -100,9 +100,9 @@ def compare(trials: Sequence[Trial], seconds: float, fps: float) -> dict[str, An
     ratios: dict[str, Any] = {}
     first = trials[0]
     if first.method != "none":
-        without: Measurement = train(
-            [dataclasses.replace(trial, method="none") for trial in trials], seconds
-        )
+        baseline = [dataclasses.replace(trial, method="none") for trial in trials]
+        with local_ray(baseline):
+            without = train(baseline, seconds)
         ratios |= {"none_fps": without.fps, f"{first.method}_over_none": fps / without.fps}
     config = algorithm_config(first)
     hand = run_hand_loop(

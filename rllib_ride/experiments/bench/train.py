@@ -8,6 +8,7 @@ of two seconds, and what is logged in them, are those of `run`.
 from __future__ import annotations
 
 import logging
+import math
 import os
 import shutil
 import time
@@ -25,7 +26,7 @@ from rllib_ride.experiments.build import algorithm_class, algorithm_config, reso
 from rllib_ride.experiments.quiet import quiet_ray
 from rllib_ride.experiments.trial import Trial
 
-WARM_UP_S = 5.0
+_WARM_UP_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -80,28 +81,24 @@ def num_cores() -> int:
 def train(
     trials: Sequence[Trial], seconds: float, *, started_at: float | None = None
 ) -> Measurement:
-    """Trains trials side by side, with a Ray of their own, and measures.
+    """Trains trials side by side, in a running Ray, and measures.
 
     Args:
         trials: With the preset's algorithm, IMPALA.
-        seconds: How long to measure, after each trial has trained for some seconds.
+        seconds: How long to measure, after each trial has trained for as long or for 5 seconds.
         started_at: From when the time to the first update counts, in seconds since the epoch;
             None: from now.
-
-    Raises:
-        ConfigError: If a trial's config is refused.
     """
     started_at = time.time() if started_at is None else started_at
     requests = [dict(resource_request(algorithm_config(trial)).bundles[0]) for trial in trials]
-    cpus = sum(_cpus(trial) for trial in trials)
-    with PeakMemory() as memory, local_ray(cpus):
+    with PeakMemory() as memory:
         actors: list[Any] = [
             ray.remote(_TrainingTrial)
             .options(num_cpus=request.get("CPU", 0), num_gpus=request.get("GPU", 0))
             .remote(trial)
             for trial, request in zip(trials, requests, strict=True)
         ]
-        ray.get([actor.warm_up.remote(WARM_UP_S) for actor in actors])
+        ray.get([actor.warm_up.remote(min(_WARM_UP_S, seconds)) for actor in actors])
         rates = ray.get([actor.measure.remote(seconds) for actor in actors])
         ray.get([actor.stop.remote() for actor in actors])
     first = max(rate.first_update_at for rate in rates)
@@ -109,17 +106,23 @@ def train(
 
 
 @contextmanager
-def local_ray(num_cpus: float) -> Iterator[None]:
+def local_ray(trials: Sequence[Trial]) -> Iterator[None]:
     """A Ray on this machine alone, as `rllib-ride run` starts it.
 
     Args:
-        num_cpus: Cores that will be asked for. More than there are is allowed: it is then measured
-            how processes share them.
+        trials: Which will run in it side by side. They may ask for more cores than there are: it is
+            then measured how processes share them.
+
+    Raises:
+        ConfigError: If a trial's config is refused.
     """
+    cpus = sum(
+        resource_request(algorithm_config(trial)).required_resources["CPU"] for trial in trials
+    )
     quiet_ray()
     ray.init(
         address="local",
-        num_cpus=max(num_cores(), int(num_cpus)),
+        num_cpus=max(num_cores(), math.ceil(cpus)),
         include_dashboard=False,
         log_to_driver=False,
         logging_level=logging.ERROR,
@@ -128,10 +131,6 @@ def local_ray(num_cpus: float) -> Iterator[None]:
         yield
     finally:
         ray.shutdown()
-
-
-def _cpus(trial: Trial) -> float:
-    return resource_request(algorithm_config(trial)).required_resources.get("CPU", 0)
 
 
 class _TrainingTrial:

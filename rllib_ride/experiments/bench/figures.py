@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+import gymnasium as gym
+
 from rllib_ride.experiments.bench.hand_loop import METHODS, hand_loop_script, run_hand_loop
 from rllib_ride.experiments.bench.stages import measure_stages
 from rllib_ride.experiments.bench.train import local_ray, num_cores, train
@@ -74,13 +76,19 @@ def check_comparable(trials: Sequence[Trial]) -> None:
     """Refuses a comparison that cannot be made, before minutes of measuring.
 
     Raises:
-        ConfigError: The hand-written loop is not there, or does not have the method.
+        ConfigError: The hand-written loop is not there, or has neither method nor environment.
     """
     hand_loop_script()
-    if trials[0].method not in METHODS:
+    method, env = trials[0].method, trials[0].env
+    if method not in METHODS:
         raise ConfigError(
             f"--compare is with benchmarks/hand_loop.py, which has the methods "
-            f"{' and '.join(METHODS)}, not {trials[0].method!r}"
+            f"{' and '.join(METHODS)}, not {method!r}"
+        )
+    if not str(gym.spec(env).vector_entry_point).startswith("rllib_ride.envs."):
+        raise ConfigError(
+            f"--compare is with benchmarks/hand_loop.py, which has MiniGrid environments, "
+            f"not {env!r}"
         )
 
 

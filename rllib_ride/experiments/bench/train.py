@@ -116,10 +116,10 @@ def local_ray(trials: Sequence[Trial]) -> Iterator[None]:
     Raises:
         ConfigError: If a trial's config is refused.
     """
+    quiet_ray()
     cpus = sum(
         resource_request(algorithm_config(trial)).required_resources["CPU"] for trial in trials
     )
-    quiet_ray()
     ray.init(
         address="local",
         num_cpus=max(num_cores(), math.ceil(cpus)),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +17,7 @@ from rllib_ride.experiments.bench import figures
 from rllib_ride.experiments.bench.hand_loop import run_hand_loop
 from rllib_ride.experiments.bench.learner import TimedLearner, Trained
 from rllib_ride.experiments.bench.memory import psutil, resident_mb
-from rllib_ride.experiments.bench.train import Measurement, TrialRate
+from rllib_ride.experiments.bench.train import Measurement, TrialRate, num_cores
 from rllib_ride.experiments.build import algorithm_class, algorithm_config
 from rllib_ride.experiments.schema import ExperimentSpec
 from rllib_ride.experiments.trial import expand
@@ -62,7 +61,7 @@ def test_the_document(tmp_path, monkeypatch, num_trials):
     assert code == 0, err
     told = json.loads(out)
     assert (told["method"], told["env"], told["preset"]) == ("ride", EMPTY, "paper")
-    assert told["cores"] == len(os.sched_getaffinity(0))
+    assert told["cores"] == num_cores()
     assert {"rllib-ride", "ray", "torch", "python"} <= told["versions"].keys()
     assert told["settings"] == {"num_env_runners": 0, **SMALL}
     assert told["fps"] > 0

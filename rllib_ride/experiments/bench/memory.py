@@ -11,7 +11,7 @@ import ray  # noqa: F401  (comes with a psutil of its own, which it makes import
 
 import psutil  # type: ignore[import-untyped]  # isort: skip
 
-_EVERY_S = 0.5
+_EVERY_S = 1.0
 
 
 class PeakMemory:

@@ -14,6 +14,23 @@ import rllib_ride  # noqa: F401 (registers the environments)
 from rllib_ride.envs.catalog import evaluation_options
 from rllib_ride.rllib.ray_internals import checkpoint_config, checkpoint_frames, module_folder
 
+UNREADABLE = (
+    AttributeError,  # a class that is not where it was
+    EOFError,
+    ImportError,
+    KeyError,
+    OSError,
+    RuntimeError,  # weights of other shapes
+    TypeError,
+    ValueError,  # no JSON
+    pickle.UnpicklingError,
+)
+"""What reading a folder that is no whole checkpoint of this version can raise."""
+
+_MINIGRIDS = "rllib_ride.envs.entry_points"
+_SEEN = ("observation", "agent_view_size", "see_through_walls")
+"""Options of MiniGrid environments that decide what a policy sees."""
+
 
 @dataclass(frozen=True)
 class Policy:
@@ -46,7 +63,8 @@ def load_policy(checkpoint: Path, env: str | None = None) -> Policy:
 
     Args:
         checkpoint: A folder that `Algorithm.save_to_path` or a trial wrote, `checkpoint_000003`.
-        env: Environment to play in; None: the one it was trained in, with its options.
+        env: Environment to play in; None: the one it was trained in, with its options. Another has
+            its own options, but for what a policy sees of a MiniGrid level.
 
     Raises:
         ValueError: No such checkpoint, or an environment unknown or of other spaces.
@@ -61,14 +79,14 @@ def load_policy(checkpoint: Path, env: str | None = None) -> Policy:
         config = checkpoint_config(checkpoint)
         trained_in, options = config["env"], dict(config["env_config"])
         frames_trained = checkpoint_frames(checkpoint)
-    except (OSError, EOFError, KeyError, pickle.UnpicklingError) as error:
+    except UNREADABLE as error:
         raise ValueError(f"{checkpoint}: not a whole checkpoint: {error}") from error
     module.eval()
     policy = Policy(
         module=module,
         env=env or trained_in,
         env_options={
-            **(options if env in (None, trained_in) else {}),
+            **(options if env in (None, trained_in) else _what_is_seen(options, env)),
             **evaluation_options(env or trained_in),
         },
         frames_trained=frames_trained,
@@ -79,10 +97,16 @@ def load_policy(checkpoint: Path, env: str | None = None) -> Policy:
     return policy
 
 
+def _what_is_seen(options: dict[str, Any], env: str) -> dict[str, Any]:
+    spec = gym.registry.get(env)
+    is_minigrid = spec is not None and spec.vector_entry_point == f"{_MINIGRIDS}:{env}"
+    return {key: options[key] for key in _SEEN if key in options} if is_minigrid else {}
+
+
 def _check_spaces(policy: Policy) -> None:
     try:
         env = policy.make_env(num_envs=1)
-    except gym.error.Error as error:  # one of its packages is missing, say
+    except (gym.error.Error, TypeError) as error:  # a package is missing, say, or an option
         raise ValueError(f"environment {policy.env}: {error}") from error
     spaces = {"observation": env.single_observation_space, "action": env.single_action_space}
     env.close()

@@ -1,0 +1,130 @@
+"""A film of one episode: the level as it is played, and the bonus drawn along it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from minigrid.core.grid import Grid
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont
+
+from rllib_ride.analysis.episode_picture import draw_bonuses
+from rllib_ride.analysis.episode_record import Episode, Recording
+from rllib_ride.analysis.level import Level
+
+_CHART = 560, 360  # pixels
+_HEADING = 28
+_PLAN_HEIGHT = _CHART[1] - 2 * 8
+_MS, _LAST_MS = 150, 2000
+
+
+def write_film(recording: Recording, path: Path) -> Path:
+    """Writes the first episode as a GIF that repeats, 150 ms a step, and returns its path.
+
+    Args:
+        recording: With bonuses and grids.
+        path: Of the GIF.
+    """
+    frames = [Image.fromarray(frame) for frame in film_frames(recording)]
+    # One palette for all frames, so that what stands still is stored once.
+    colors = frames[len(frames) // 2].quantize(128)
+    first, *others = (frame.quantize(palette=colors, dither=Image.Dither.NONE) for frame in frames)
+    first.save(
+        path,
+        save_all=True,
+        append_images=others,
+        duration=[_MS] * len(others) + [_LAST_MS],
+        loop=0,
+        optimize=False,
+    )
+    return path
+
+
+def film_frames(recording: Recording) -> NDArray[np.uint8]:
+    """A picture of each state of the first episode, `[T + 1, height, width, 3]`.
+
+    Left the level and the agent; right the bonus of each step, pale where it is yet to come.
+
+    Raises:
+        ValueError: The grids were not kept.
+    """
+    episode = recording.episodes[0]
+    if episode.grids is None:
+        raise ValueError("a film needs the grids of an episode")
+    whole, ahead, ends = _chart(episode)
+    frames = []
+    for t, end in enumerate(ends):
+        plan = _plan(recording.level, episode, t)
+        chart = np.concatenate([whole[:, :end], ahead[:, end:]], axis=1)
+        height = max(len(plan), len(chart))
+        picture = np.concatenate([_centred(plan, height), _centred(chart, height)], axis=1)
+        frames.append(_headed(picture, _heading(recording, t)))
+    return np.stack(frames)
+
+
+def _chart(episode: Episode) -> tuple[NDArray[np.uint8], NDArray[np.uint8], list[int]]:
+    """The bonus of each step, drawn.
+
+    Returns:
+        The chart, `[height, width, 3]`; the same with all steps pale; and of each of the T + 1
+        states, how many pixel columns belong to the steps that led there.
+    """
+    dpi = 100
+    figure = Figure(figsize=(_CHART[0] / dpi, _CHART[1] / dpi), dpi=dpi, layout="constrained")
+    canvas = FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    draw_bonuses(axes, episode)
+    figure.legend(
+        *axes.get_legend_handles_labels(),
+        loc="outside upper center",
+        ncols=2,
+        fontsize=8,
+        frameon=False,
+    )
+    canvas.draw()
+    chart = np.asarray(canvas.buffer_rgba())[..., :3].copy()
+    middles = np.arange(len(episode) + 1) + 0.5  # between two steps
+    columns = axes.transData.transform(np.stack([middles, middles * 0], axis=1))[:, 0]
+    ends = [*columns[:-1].round().astype(int).tolist(), chart.shape[1]]
+    top, bottom = (round(chart.shape[0] - y) for y in (axes.bbox.y1, axes.bbox.y0))
+    ahead = chart.copy()
+    ahead[top:bottom, ends[0] :] = 255 - (255 - ahead[top:bottom, ends[0] :]) // 4
+    return chart, ahead, ends
+
+
+def _plan(level: Level, episode: Episode, t: int) -> NDArray[np.uint8]:
+    """The level at state t as MiniGrid draws it, cut to what is used."""
+    assert episode.grids is not None
+    left, right, top, bottom = level.window()
+    tile = max(_PLAN_HEIGHT // max(bottom - top, right - left), 8)
+    grid, _ = Grid.decode(episode.grids[t])
+    x, y = episode.positions[t]
+    picture = grid.render(tile, (int(x), int(y)), int(episode.directions[t]))
+    return picture[top * tile : bottom * tile, left * tile : right * tile]
+
+
+def _heading(recording: Recording, t: int) -> str:
+    episode = recording.episodes[0]
+    head = f"{recording.env}, {recording.method}: "
+    if t == 0:
+        return f"{head}start"
+    done = f"{head}step {t}, {episode.kinds[t - 1]}, bonus {episode.paid()[t - 1]:.4f}"
+    reward = episode.rewards[t - 1]
+    return f"{done}, reward {reward:.2f}" if reward else done
+
+
+def _centred(picture: NDArray[np.uint8], height: int) -> NDArray[np.uint8]:
+    """On white, with a margin of 8 pixels on the left."""
+    canvas = np.full((height, picture.shape[1] + 8, 3), 255, np.uint8)
+    top = (height - len(picture)) // 2
+    canvas[top : top + len(picture), 8:] = picture
+    return canvas
+
+
+def _headed(picture: NDArray[np.uint8], text: str) -> NDArray[np.uint8]:
+    head = Image.new("RGB", (picture.shape[1], _HEADING), "white")
+    ImageDraw.Draw(head).text((8, 6), text, fill="black", font=ImageFont.load_default(14))
+    return np.concatenate([np.asarray(head), picture])

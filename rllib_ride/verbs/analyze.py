@@ -1,0 +1,71 @@
+"""`rllib-ride analyze`: look at checkpoints in one level."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from rllib_ride.experiments.errors import ConfigError
+from rllib_ride.verbs.arguments import count, seed
+from rllib_ride.verbs.exit_codes import DONE
+from rllib_ride.verbs.table import print_table
+
+
+def add_parser(verbs: argparse._SubParsersAction) -> None:
+    """Its arguments."""
+    parser = verbs.add_parser(
+        "analyze", help="draw heatmaps of visits and intrinsic reward in one level"
+    )
+    parser.set_defaults(verb=analyze)
+    parser.add_argument(
+        "checkpoints", metavar="CHECKPOINT", type=Path, nargs="+", help="checkpoint_* folders"
+    )
+    parser.add_argument("--out", metavar="DIR", type=Path, required=True, help="where to write")
+    parser.add_argument("--episodes", type=count, default=100, metavar="N", help="default: 100")
+    parser.add_argument("--env", metavar="ID", help="default: the one they were trained on")
+    parser.add_argument(
+        "--seed",
+        type=seed,
+        metavar="S",
+        help="of the level; default: 0, or that of the one level they were trained on",
+    )
+    parser.add_argument("--greedy", action="store_true", help="take the likeliest action")
+
+
+def analyze(args: argparse.Namespace) -> int:
+    """Writes pictures and tables, and prints what is in them."""
+    from rllib_ride.analysis.analyze import analyze as play_and_write
+    from rllib_ride.analysis.analyze import plan_analysis
+    from rllib_ride.experiments.names import check_env
+    from rllib_ride.experiments.quiet import quiet_ray
+
+    quiet_ray()
+    if args.env is not None:
+        check_env(args.env)
+    if args.out.exists() and not args.out.is_dir():
+        raise ConfigError(f"--out {args.out} is a file; it must be a folder, or a new name for one")
+    try:
+        plan = plan_analysis(
+            args.checkpoints,
+            env=args.env,
+            seed=args.seed,
+            episodes=args.episodes,
+            greedy=args.greedy,
+        )
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
+    results = play_and_write(plan, args.out)
+    if args.json:
+        print(json.dumps(results, indent=2))
+        return DONE
+    for table in ("checkpoints", "actions"):
+        print_table([_rounded(row) for row in results[table]])
+    for path in results["files"]:
+        print(path)
+    return DONE
+
+
+def _rounded(row: dict[str, Any]) -> dict[str, Any]:
+    return {k: float(f"{v:.4g}") if isinstance(v, float) else v for k, v in row.items()}

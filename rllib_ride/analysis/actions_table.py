@@ -202,7 +202,8 @@ def _number(value: float) -> str:
     """Four digits behind the point as in the paper, more for a number that they would hide."""
     if np.isnan(value):
         return "-"
-    return f"{value:.4f}" if value == 0 or abs(value) >= 0.0002 else f"{value:.5f}"
+    short = f"{value:.4f}"
+    return short if abs(float(short) - value) <= 0.05 * abs(value) else f"{value:.5f}"
 
 
 def _grid(head: Sequence[str], rows: Sequence[Sequence[str]], texts: int = 1) -> str:

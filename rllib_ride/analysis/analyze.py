@@ -160,10 +160,20 @@ def _write_figure(figure: Figure, path: Path) -> list[Path]:
 def _write_tables(paid: Mapping[str, Recording], plan: Plan, out: Path) -> list[Path]:
     csv, markdown = out / "actions.csv", out / "actions.md"
     actions_table(paid).to_csv(csv, index=False)
-    trained = "; ".join(f"{label}: {rec.frames_trained:,}" for label, rec in paid.items())
-    about = f"{', '.join(plan.title.splitlines())}. Frames trained: {trained}."
+    about = f"{', '.join(plan.title.splitlines())}. {_training(plan, paid)}"
     markdown.write_text(to_markdown(paid, about), encoding="utf-8")
     return [csv, markdown]
+
+
+def _training(plan: Plan, paid: Mapping[str, Recording]) -> str:
+    """How long each was trained, and where if not in the environment they are looked at in."""
+    policies = {label: plan.agents[label].policy for label in paid}
+    each = [
+        f"{label} {policy.frames_trained:,}"
+        + (f" (in {policy.trained_in})" if policy.trained_in != plan.env else "")
+        for label, policy in policies.items()
+    ]
+    return f"Frames trained: {', '.join(each)}."
 
 
 def _write_episodes(paid: Mapping[str, Recording], plan: Plan, out: Path) -> list[Path]:

@@ -29,22 +29,24 @@ from rllib_ride.analysis.level_picture import draw_level, letters_of
 
 @dataclass(frozen=True)
 class KindStyle:
-    """Colour and marker of one kind of action."""
+    """How actions look, and what they are called in a legend."""
 
+    name: str
     color: str
     marker: str
 
 
-_IDLE = KindStyle(palette.GREY, "X")
+_OBJECT = KindStyle("pick, drop or open box", palette.PURPLE, "D")
+_IDLE = KindStyle("no effect or door closed", palette.GREY, "X")
 STYLES = {
-    Kind.OPEN_DOOR: KindStyle(palette.GREEN, "s"),
-    **dict.fromkeys(sorted(INTERACTIONS - {Kind.OPEN_DOOR}), KindStyle(palette.PURPLE, "D")),
-    Kind.MOVE_FORWARD: KindStyle(palette.BLUE, "o"),
-    Kind.TURN: KindStyle(palette.VERMILLION, "^"),
+    Kind.OPEN_DOOR: KindStyle("open door", palette.GREEN, "s"),
+    **dict.fromkeys(sorted(INTERACTIONS - {Kind.OPEN_DOOR}), _OBJECT),
+    Kind.MOVE_FORWARD: KindStyle("move forward", palette.BLUE, "o"),
+    Kind.TURN: KindStyle("turn left or right", palette.VERMILLION, "^"),
     Kind.CLOSE_DOOR: _IDLE,
     Kind.NO_EFFECT: _IDLE,
 }
-"""How the actions of each kind look; kinds that are rare share a look."""
+"""The look of each kind; some share one."""
 
 
 def write_episode_picture(recording: Recording, path: Path) -> Path:
@@ -100,7 +102,7 @@ def _draw_path(axes: Axes, level: Level, episode: Episode) -> None:
     bonuses = episode.paid()
     sizes = min(0.7 * cell**2, 500.0) * bonuses / (bonuses.max() or 1.0)
     x, y = marker_places(episode).T  # [T] each
-    for style, _, steps in _looks(episode):
+    for style, steps in _looks(episode):
         axes.scatter(
             x[steps],
             y[steps],
@@ -127,7 +129,7 @@ def _draw_path(axes: Axes, level: Level, episode: Episode) -> None:
 def draw_bonuses(axes: Axes, episode: Episode) -> None:
     """Draws the bonus of each step in the look of its kind, and says where rewards were."""
     bonuses = episode.paid()
-    for rank, (style, name, steps) in enumerate(_looks(episode)):
+    for rank, (style, steps) in enumerate(_looks(episode)):
         axes.vlines(steps + 1, 0, bonuses[steps], color=style.color, linewidth=1.2, alpha=0.6)
         axes.scatter(
             steps + 1,
@@ -136,8 +138,8 @@ def draw_bonuses(axes: Axes, episode: Episode) -> None:
             marker=style.marker,
             s=28 if len(episode) <= 150 else 10,
             clip_on=False,
-            zorder=4 - rank / len(STYLES),
-            label=f"{name}: {len(steps)}, mean {bonuses[steps].mean():.4f}",
+            zorder=4 - 0.1 * rank,
+            label=f"{style.name}: {len(steps)}, mean {bonuses[steps].mean():.4f}",
         )
     for step in np.flatnonzero(episode.rewards):
         axes.axvline(step + 1, color="black", linestyle=":", linewidth=1)
@@ -160,12 +162,11 @@ def draw_bonuses(axes: Axes, episode: Episode) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _looks(episode: Episode) -> list[tuple[KindStyle, str, NDArray[np.int64]]]:
-    """Each look of which there are steps: style, the kinds' names, and the steps' indices."""
-    looks = []
-    for style in dict.fromkeys(STYLES.values()):
-        kinds = [kind for kind in Kind if STYLES[kind] == style and kind in episode.kinds]
-        if kinds:
-            steps = np.flatnonzero([kind in kinds for kind in episode.kinds])
-            looks.append((style, ", ".join(kinds), steps))
-    return looks
+def _looks(episode: Episode) -> list[tuple[KindStyle, NDArray[np.int64]]]:
+    """Each look of which there are steps, and the steps' indices."""
+    styles = [STYLES[kind] for kind in episode.kinds]  # [T]
+    return [
+        (style, np.flatnonzero([style == of_step for of_step in styles]))
+        for style in dict.fromkeys(STYLES.values())
+        if style in styles
+    ]

@@ -19,6 +19,8 @@ _CHART = 560, 360  # pixels
 _HEADING = 28
 _PLAN_HEIGHT = _CHART[1] - 2 * 8
 _MS, _LAST_MS = 150, 2000
+_COLORS = 254
+_SAME = 255  # index of a pixel that stays as it is
 
 
 def write_film(recording: Recording, path: Path) -> Path:
@@ -28,41 +30,72 @@ def write_film(recording: Recording, path: Path) -> Path:
         recording: With bonuses and grids.
         path: Of the GIF.
     """
-    frames = [Image.fromarray(frame) for frame in film_frames(recording)]
-    # One palette for all frames, so that what stands still is stored once.
-    colors = frames[len(frames) // 2].quantize(128)
-    first, *others = (frame.quantize(palette=colors, dither=Image.Dither.NONE) for frame in frames)
-    first.save(
+    film = Film(recording)
+    first, last = film.frame(0), film.frame(len(film) - 1)
+    # One palette for all frames, so that what stands still need not be stored again.
+    palette = Image.fromarray(np.concatenate([first, last])).quantize(_COLORS)
+    shown = _indexed(first, palette)
+    pictures = [_paletted(shown, palette)]
+    for t in range(1, len(film)):
+        indices = _indexed(film.frame(t), palette)
+        pictures.append(_paletted(np.where(indices == shown, _SAME, indices), palette))
+        shown = indices
+    pictures[0].save(
         path,
         save_all=True,
-        append_images=others,
-        duration=[_MS] * len(others) + [_LAST_MS],
+        append_images=pictures[1:],
+        duration=[_MS] * (len(pictures) - 1) + [_LAST_MS],
         loop=0,
+        transparency=_SAME,
+        disposal=1,  # the next frame is drawn over this one
         optimize=False,
     )
     return path
 
 
-def film_frames(recording: Recording) -> NDArray[np.uint8]:
-    """A picture of each state of the first episode, `[T + 1, height, width, 3]`.
+class Film:
+    """The first episode of a recording in pictures, one of each of its T + 1 states.
 
     Left the level and the agent; right the bonus of each step, pale where it is yet to come.
 
+    Args:
+        recording: With bonuses and grids.
+
     Raises:
-        ValueError: The grids were not kept.
+        ValueError: The grids or the bonuses were not kept.
     """
-    episode = recording.episodes[0]
-    if episode.grids is None:
-        raise ValueError("a film needs the grids of an episode")
-    whole, ahead, ends = _chart(episode)
-    frames = []
-    for t, end in enumerate(ends):
-        plan = _plan(recording.level, episode, t)
-        chart = np.concatenate([whole[:, :end], ahead[:, end:]], axis=1)
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        if recording.episodes[0].grids is None:
+            raise ValueError("a film needs the grids of an episode")
+        self._whole, self._ahead, self._ends = _chart(recording.episodes[0])
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    def frame(self, t: int) -> NDArray[np.uint8]:
+        """The picture of state t, `[height, width, 3]`."""
+        plan = _plan(self._recording.level, self._recording.episodes[0], t)
+        end = self._ends[t]
+        chart = np.concatenate([self._whole[:, :end], self._ahead[:, end:]], axis=1)
         height = max(len(plan), len(chart))
         picture = np.concatenate([_centred(plan, height), _centred(chart, height)], axis=1)
-        frames.append(_headed(picture, _heading(recording, t)))
-    return np.stack(frames)
+        return _headed(picture, _heading(self._recording, t))
+
+
+def _indexed(frame: NDArray[np.uint8], palette: Image.Image) -> NDArray[np.uint8]:
+    """The index of each pixel's colour in a palette, `[height, width]`."""
+    picture = Image.fromarray(frame).quantize(palette=palette, dither=Image.Dither.NONE)
+    return np.asarray(picture)
+
+
+def _paletted(indices: NDArray[np.uint8], palette: Image.Image) -> Image.Image:
+    picture = Image.fromarray(indices.astype(np.uint8))
+    colors = palette.getpalette()
+    assert colors is not None
+    picture.putpalette(colors + [255] * (3 * 256 - len(colors)))
+    return picture
 
 
 def _chart(episode: Episode) -> tuple[NDArray[np.uint8], NDArray[np.uint8], list[int]]:

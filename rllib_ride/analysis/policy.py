@@ -41,6 +41,7 @@ class Policy:
         env: Environment id.
         env_options: Keyword arguments of the environment.
         frames_trained: Transitions it was trained on.
+        trained_in: Id of the environment they were of.
         normalize_actions: RLlib's setting of the same name, as is `clip_actions`: what becomes of
             the policy's action before the environment is given it.
         clip_actions: See `normalize_actions`.
@@ -50,6 +51,7 @@ class Policy:
     env: str
     env_options: dict[str, Any]
     frames_trained: int
+    trained_in: str = ""
     normalize_actions: bool = True
     clip_actions: bool = False
 
@@ -90,6 +92,7 @@ def load_policy(checkpoint: Path, env: str | None = None) -> Policy:
             **evaluation_options(env or trained_in),
         },
         frames_trained=frames_trained,
+        trained_in=trained_in,
         normalize_actions=config["normalize_actions"],
         clip_actions=config["clip_actions"],
     )

@@ -28,7 +28,7 @@ def load_intrinsic(checkpoint: Path) -> IntrinsicModule | None:
         return None
     try:
         module = TorchRLModule.from_checkpoint(str(path.resolve()))
-    except UNREADABLE as error:
+    except (ImportError, *UNREADABLE) as error:
         raise ValueError(
             f"{checkpoint}: its intrinsic networks cannot be loaded: {error}"
         ) from error

@@ -19,7 +19,7 @@ _CHART = 560, 360  # pixels
 _HEADING = 28
 _PLAN_HEIGHT = _CHART[1] - 2 * 8
 _MS, _LAST_MS = 150, 2000
-_COLORS = 254
+_COLORS, _METHOD = 254, Image.Quantize.FASTOCTREE  # the one that keeps white white
 _SAME = 255  # index of a pixel that stays as it is
 
 
@@ -33,7 +33,7 @@ def write_film(recording: Recording, path: Path) -> Path:
     film = Film(recording)
     first, last = film.frame(0), film.frame(len(film) - 1)
     # One palette for all frames, so that what stands still need not be stored again.
-    palette = Image.fromarray(np.concatenate([first, last])).quantize(_COLORS)
+    palette = Image.fromarray(np.concatenate([first, last])).quantize(_COLORS, _METHOD)
     shown = _indexed(first, palette)
     pictures = [_paletted(shown, palette)]
     for t in range(1, len(film)):

@@ -17,7 +17,6 @@ from rllib_ride.rllib.ray_internals import checkpoint_config, checkpoint_frames,
 UNREADABLE = (
     AttributeError,  # a class that is not where it was
     EOFError,
-    ImportError,
     KeyError,
     OSError,
     RuntimeError,  # weights of other shapes
@@ -81,6 +80,8 @@ def load_policy(checkpoint: Path, env: str | None = None) -> Policy:
         config = checkpoint_config(checkpoint)
         trained_in, options = config["env"], dict(config["env_config"])
         frames_trained = checkpoint_frames(checkpoint)
+    except ImportError as error:
+        raise ValueError(f"{checkpoint}: it needs what cannot be imported here: {error}") from error
     except UNREADABLE as error:
         raise ValueError(f"{checkpoint}: not a whole checkpoint: {error}") from error
     module.eval()

@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from typing import Any
 
 from rllib_ride.experiments.errors import ConfigError
 from rllib_ride.verbs.arguments import count, seed
 from rllib_ride.verbs.exit_codes import DONE
-from rllib_ride.verbs.table import print_table
+from rllib_ride.verbs.table import print_table, rounded
 
 
 def add_parser(verbs: argparse._SubParsersAction) -> None:
@@ -61,11 +60,7 @@ def analyze(args: argparse.Namespace) -> int:
         print(json.dumps(results, indent=2))
         return DONE
     for table in ("checkpoints", "actions"):
-        print_table([_rounded(row) for row in results[table]])
+        print_table([rounded(row) for row in results[table]])
     for path in results["files"]:
         print(path)
     return DONE
-
-
-def _rounded(row: dict[str, Any]) -> dict[str, Any]:
-    return {k: float(f"{v:.4g}") if isinstance(v, float) else v for k, v in row.items()}

@@ -72,8 +72,12 @@ def test_markdown_has_the_papers_row_below_ones_own_and_none_where_it_has_none()
     text = to_markdown({"ride": recording(), "count": count}, "About this.")
     lines = text.splitlines()
 
-    own = lines.index("| ride | 0.0800 | 0.0000 | 0.0300 | 0.0163 | 0.0400 | 0.0163 | 0.0000 | 0.0000 |")
-    assert lines[own - 2].startswith("| Model | Open Door Mean | Open Door Std | Turn Left / Right M")
+    own = lines.index(
+        "| ride | 0.0800 | 0.0000 | 0.0300 | 0.0163 | 0.0400 | 0.0163 | 0.0000 | 0.0000 |"
+    )
+    assert lines[own - 2].startswith(
+        "| Model | Open Door Mean | Open Door Std | Turn Left / Right M"
+    )
     assert lines[own + 1] == (
         "| ride, paper | 0.0490 | 0.0019 | 0.0071 | 0.0034 | 0.0181 | 0.0116 | - | - |"
     )

@@ -8,6 +8,7 @@ from minigrid.core.grid import Grid
 from minigrid.core.mission import MissionSpace
 from minigrid.core.world_object import Ball, Box, Door, Goal, Key, Wall
 from minigrid.minigrid_env import MiniGridEnv
+from minigrid.wrappers import ImgObsWrapper
 
 from rllib_ride.analysis.episode_record import Episode, Kind, Recording
 from rllib_ride.analysis.level import Level, level_of
@@ -52,7 +53,12 @@ class SmallLevel(MiniGridEnv):
         self.agent_pos, self.agent_dir, self.mission = START, 2, "go"
 
 
-gym.register("rllib_ride_test/SmallLevel-v0", entry_point=SmallLevel)
+def make_small_level(**kwargs) -> gym.Env:
+    """The environment, observing the view alone."""
+    return ImgObsWrapper(SmallLevel(**kwargs))
+
+
+gym.register("rllib_ride_test/SmallLevel-v0", entry_point=make_small_level)
 
 
 def small_level() -> Level:

@@ -65,9 +65,14 @@ def plan_analysis(
         greedy: Take the likeliest action; otherwise sample, as in training.
 
     Raises:
-        ValueError: One is no checkpoint, or was trained elsewhere than another, or cannot play
-            there.
+        ValueError: One is no checkpoint, is given twice, was trained elsewhere than another, or
+            cannot play there.
     """
+    places = [checkpoint.resolve() for checkpoint in checkpoints]
+    if twice := [
+        c for c, place in zip(checkpoints, places, strict=True) if places.count(place) > 1
+    ]:
+        raise ValueError(f"{twice[0]} is given {len(twice)} times, want each checkpoint once")
     agents = [load_agent(checkpoint, env=env) for checkpoint in checkpoints]
     first = agents[0].policy
     for checkpoint, agent in zip(checkpoints[1:], agents[1:], strict=True):
@@ -137,6 +142,7 @@ def analyze(plan: Plan, out: Path) -> dict[str, Any]:
         "episodes": plan.episodes,
         "greedy": plan.greedy,
         "rooms": level.num_rooms,
+        "paper_table": PAPER[plan.env].name if plan.env in PAPER else None,
         "checkpoints": [_summary(label, recording) for label, recording in recordings.items()],
         "actions": _records(actions_table(paid)) if paid else [],
         "kinds": _records(kinds_table(paid)) if paid else [],
@@ -203,7 +209,6 @@ def _summary(label: str, recording: Recording) -> dict[str, Any]:
         "return_mean": sum(returns) / len(returns),
         "rooms_mean": float(rooms.mean()),
         "rooms_max": int(rooms.max()),
-        "paper_table": PAPER[recording.env].name if recording.env in PAPER else None,
     }
 
 

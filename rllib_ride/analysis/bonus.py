@@ -30,7 +30,8 @@ def load_intrinsic(checkpoint: Path) -> IntrinsicModule | None:
         module = TorchRLModule.from_checkpoint(str(path.resolve()))
     except (ImportError, *UNREADABLE) as error:
         raise ValueError(
-            f"{checkpoint}: its intrinsic networks cannot be loaded: {error}"
+            f"{checkpoint}: its intrinsic networks cannot be loaded: "
+            f"{type(error).__name__}: {error}"
         ) from error
     assert isinstance(module, IntrinsicModule)
     module.eval()

@@ -8,11 +8,13 @@ forward, red for turning.
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import matplotlib
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.colors import Colormap, LinearSegmentedColormap, LogNorm
 from matplotlib.figure import Figure
 
@@ -60,7 +62,7 @@ def draw_visits(recordings: Mapping[str, Recording], title: str) -> Figure:
     for ax, (label, heat) in zip(axes.flat, visits.items(), strict=False):
         cells = np.where(heat > 0, heat, np.nan)
         image = draw_heat(ax, level, cells, _from_light("viridis_r"), norm=norm)
-        ax.set_title(f"{label}\n{_rooms(recordings[label], level)}", fontsize=10)
+        _name(ax, label, _rooms(recordings[label], level))
     for ax in axes.flat[len(visits) :]:
         ax.set_axis_off()
     bar = figure.colorbar(image, ax=list(axes.flat), shrink=0.9, pad=0.02)
@@ -92,7 +94,7 @@ def draw_intrinsic(recordings: Mapping[str, Recording], title: str) -> Figure:
         most = float(there.max(initial=0.0)) or 1.0
         for ax, panel, heat in zip(row, panels, heats, strict=True):
             image = draw_heat(ax, level, heat, _from_light(panel.cmap), vmin=0.0, vmax=most)
-            ax.set_title(f"{label}: {panel.title}", fontsize=10)
+            _name(ax, label, panel.title)
             bar = figure.colorbar(image, ax=ax, shrink=0.8, pad=0.02)
             bar.ax.tick_params(labelsize=8)
         bar.set_label("mean intrinsic reward\n(before its coefficient)", fontsize=9)
@@ -130,6 +132,11 @@ def _panels(
 def _rooms(recording: Recording, level: Level) -> str:
     entered = rooms_entered(recording.episodes, level.rooms)
     return f"rooms: mean {entered.mean():.1f}, most {entered.max()} of {level.num_rooms}"
+
+
+def _name(axes: Axes, label: str, subject: str) -> None:
+    """Titles a panel; a label as long as a path goes over several lines."""
+    axes.set_title(f"{textwrap.fill(label, 36)}\n{subject}", fontsize=10)
 
 
 def _from_light(name: str) -> Colormap:

@@ -83,7 +83,9 @@ def load_policy(checkpoint: Path, env: str | None = None) -> Policy:
     except ImportError as error:
         raise ValueError(f"{checkpoint}: it needs what cannot be imported here: {error}") from error
     except UNREADABLE as error:
-        raise ValueError(f"{checkpoint}: not a whole checkpoint: {error}") from error
+        raise ValueError(
+            f"{checkpoint}: not a whole checkpoint: {type(error).__name__}: {error}"
+        ) from error
     module.eval()
     policy = Policy(
         module=module,

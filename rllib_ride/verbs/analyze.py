@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from pathlib import Path
 
 from rllib_ride.experiments.errors import ConfigError
@@ -43,8 +44,7 @@ def analyze(args: argparse.Namespace) -> int:
     quiet_ray()
     if args.env is not None:
         check_env(args.env)
-    if args.out.exists() and not args.out.is_dir():
-        raise ConfigError(f"--out {args.out} is a file; it must be a folder, or a new name for one")
+    _check_writable(args.out)
     try:
         plan = plan_analysis(
             args.checkpoints,
@@ -59,8 +59,16 @@ def analyze(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(results, indent=2))
         return DONE
-    for table in ("checkpoints", "actions"):
-        print_table([rounded(row) for row in results[table]])
+    for table in filter(None, (results["checkpoints"], results["actions"])):
+        print_table([rounded(row) for row in table])
     for path in results["files"]:
         print(path)
     return DONE
+
+
+def _check_writable(out: Path) -> None:
+    """Before anything is played."""
+    out = out.resolve()
+    existing = next(path for path in (out, *out.parents) if path.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK):
+        raise ConfigError(f"--out {out}: {existing} is no folder that can be written to")

@@ -59,12 +59,12 @@ def test_bonuses_one_panel_a_kind_and_one_scale_a_recording():
 
     drawn = {title: image for title, image, _ in panels(figure)}
     assert {title: cells(image) for title, image in drawn.items()} == {
-        "ride: open door": {(3, 1): 0.08},
-        "ride: move forward": {(3, 1): 0.04, (4, 1): 0.02, (1, 1): 0.06},
-        "ride: turn left or right": {(2, 1): 0.02, (1, 1): 0.05},
-        "icm: open door": {},
-        "icm: move forward": {(1, 1): 0.06},
-        "icm: turn left or right": {(1, 1): 0.05},
+        "ride\nopen door": {(3, 1): 0.08},
+        "ride\nmove forward": {(3, 1): 0.04, (4, 1): 0.02, (1, 1): 0.06},
+        "ride\nturn left or right": {(2, 1): 0.02, (1, 1): 0.05},
+        "icm\nopen door": {},
+        "icm\nmove forward": {(1, 1): 0.06},
+        "icm\nturn left or right": {(1, 1): 0.05},
     }
     for title, image in drawn.items():
         assert image.get_clim() == (0.0, 0.08 if title.startswith("ride") else 0.06)
@@ -78,7 +78,7 @@ def test_green_is_for_all_that_was_done_to_objects_if_there_was_more_than_doors(
     assert panels_for({"ride": recording()})[0] is DOORS
     assert panels_for({"ride": recording(), "rnd": keys})[0] is OBJECTS
     drawn = {title: image for title, image, _ in panels(draw_intrinsic({"ride": keys}, ""))}
-    assert cells(drawn["ride: interact with objects"]) == {(1, 1): 0.1}
+    assert cells(drawn["ride\ninteract with objects"]) == {(1, 1): 0.1}
 
 
 def test_letters_are_explained_where_they_occur():

@@ -18,13 +18,15 @@ from rllib_ride.analysis.level import Level
 _CHART = 560, 360  # pixels
 _HEADING = 28
 _PLAN_HEIGHT = _CHART[1] - 2 * 8
-_MS, _LAST_MS = 150, 2000
+_LAST_MS = 2000
 _COLORS, _METHOD = 254, Image.Quantize.FASTOCTREE  # the one that keeps white white
 _SAME = 255  # index of a pixel that stays as it is
 
 
 def write_film(recording: Recording, path: Path) -> Path:
-    """Writes the first episode as a GIF that repeats, 150 ms a step, and returns its path.
+    """Writes the first episode as a GIF that repeats, and returns its path.
+
+    A step is shown for 150 ms; of a long episode for less, so that the film is half a minute.
 
     Args:
         recording: With bonuses and grids.
@@ -44,7 +46,7 @@ def write_film(recording: Recording, path: Path) -> Path:
         path,
         save_all=True,
         append_images=pictures[1:],
-        duration=[_MS] * (len(pictures) - 1) + [_LAST_MS],
+        duration=[step_ms(len(film) - 1)] * (len(film) - 1) + [_LAST_MS],
         loop=0,
         transparency=_SAME,
         disposal=1,  # the next frame is drawn over this one
@@ -84,6 +86,11 @@ class Film:
         return _headed(picture, _heading(self._recording, t))
 
 
+def step_ms(steps: int) -> int:
+    """How long a step of an episode of so many is shown; a GIF knows hundredths of a second."""
+    return min(max(30_000 // steps // 10 * 10, 30), 150)
+
+
 def _indexed(frame: NDArray[np.uint8], palette: Image.Image) -> NDArray[np.uint8]:
     """The index of each pixel's colour in a palette, `[height, width]`."""
     picture = Image.fromarray(frame).quantize(palette=palette, dither=Image.Dither.NONE)
@@ -114,7 +121,7 @@ def _chart(episode: Episode) -> tuple[NDArray[np.uint8], NDArray[np.uint8], list
         *axes.get_legend_handles_labels(),
         loc="outside upper center",
         ncols=2,
-        fontsize=8,
+        fontsize=7.5,
         frameon=False,
     )
     canvas.draw()

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from helpers.small_level import SmallLevel, recording, two_episodes
-from rllib_ride.analysis.film import Film, write_film
+from rllib_ride.analysis.film import Film, step_ms, write_film
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +57,10 @@ def test_the_gif_holds_the_frames(filmed, tmp_path):
             error = np.abs(shown - film.frame(t))
             assert error.mean() < 2 and error.max() < 32
             assert gif.info["duration"] == (2000 if t == 5 else 150)
+
+
+def test_a_long_film_is_shown_faster():
+    assert [step_ms(steps) for steps in (1, 200, 240, 576, 5000)] == [150, 150, 120, 50, 30]
 
 
 def test_without_grids_there_is_no_film():

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from rllib_ride.experiments.errors import ConfigError
-from rllib_ride.verbs import bench, check, estimate, evaluate, list, run
+from rllib_ride.verbs import analyze, bench, check, estimate, evaluate, list, run
 from rllib_ride.verbs.exit_codes import BAD_INPUT, INTERRUPTED
 
 VERBS = (
@@ -16,6 +16,7 @@ VERBS = (
     list,
     estimate,
     evaluate,
+    analyze,
     bench,
 )
 

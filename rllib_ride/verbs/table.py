@@ -21,6 +21,11 @@ def print_table(rows: list[dict[str, Any]]) -> None:
     console.print(table)
 
 
+def rounded(row: dict[str, Any]) -> dict[str, Any]:
+    """A row with four digits of each number that is not whole."""
+    return {k: float(f"{v:.4g}") if isinstance(v, float) else v for k, v in row.items()}
+
+
 def _cell(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{number:g} {name}" for name, number in value.items())

@@ -33,7 +33,7 @@ def placed(file: Path, checkout: Path) -> Path:
     """Where the experiment in `file` is run from: below the checkout, among the files it may name.
 
     Returns:
-        `file` itself if it lies in the checkout or does not exist, else its copy in `tune_configs/`.
+        `file` itself if it is in the checkout or nowhere, else its copy in `tune_configs/`.
     """
     if not file.is_file() or file.resolve().is_relative_to(checkout):
         return file

@@ -21,3 +21,20 @@ echo '### ray up'
 ray up --yes mine/cluster.yaml
 echo '### ray status'
 ray exec mine/cluster.yaml 'ray status'
+
+echo '### doctor'
+ray exec mine/cluster.yaml 'rllib-ride doctor --address auto' || true
+echo '### ray submit'
+ray submit mine/cluster.yaml mine/tiny.yaml -- --method none
+echo '### the same from the head by hand'
+ray exec mine/cluster.yaml "python ~/tiny.yaml --method none --dry-run"
+echo '### python is still Python'
+ray exec mine/cluster.yaml "python -c 'import rllib_ride, sys; print(sys.version, rllib_ride.__file__)'"
+echo '### listening'
+ray exec mine/cluster.yaml 'ss -ltnp'
+echo '### rsync-down'
+ray rsync-down mine/cluster.yaml '~/runs/' runs/
+find runs -name result.json
+echo '### ray down'
+ray down --yes mine/cluster.yaml
+ps -ef

@@ -73,11 +73,14 @@ node() {
 # A node's environment in which pip finds all dependencies there, so that it needs no network.
 give_packages() {
   "$PYTHON" -m venv "$1"
+  "$1/bin/pip" uninstall -q -y setuptools  # too old, and found before the newer one
   local packages
   packages=$("$PYTHON" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
   echo "$packages" > "$("$1/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/there.pth"
   printf '#!%s\nfrom ray.scripts.scripts import main\nmain()\n' "$1/bin/python" > "$1/bin/ray"
   chmod +x "$1/bin/ray"
+  mkdir -p ~/.config/pip
+  printf '[install]\nno-index = true\nno-deps = true\nno-build-isolation = false\n' > ~/.config/pip/pip.conf
 }
 
 start_node() {

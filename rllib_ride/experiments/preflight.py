@@ -184,18 +184,24 @@ def check_versions(here: Mapping[str, str], nodes: Mapping[str, Mapping[str, str
     Raises:
         ConfigError: names each node that differs, and in what.
     """
-    differences = []
+    found = differences(here, nodes)
+    if found:
+        raise ConfigError(
+            f"the cluster's nodes must have what this machine has: {'; '.join(found)}. "
+            "`ray up` brings the checkout to all nodes and installs it there"
+        )
+
+
+def differences(here: Mapping[str, str], nodes: Mapping[str, Mapping[str, str] | str]) -> list[str]:
+    """Where a node's answer of `node_versions` is not what is here, in words."""
+    found = []
     for address, there in nodes.items():
         if isinstance(there, str):
-            differences.append(f"{address}: {there}")
+            found.append(f"{address}: {there}")
             continue
-        differences += [
+        found += [
             f"{address} has {name} {there.get(name, 'not installed')}, not {version}"
             for name, version in here.items()
             if there.get(name) != version
         ]
-    if differences:
-        raise ConfigError(
-            f"the cluster's nodes must have what this machine has: {'; '.join(differences)}. "
-            "`ray up` brings the checkout to all nodes and installs it there"
-        )
+    return found

@@ -70,15 +70,14 @@ node() {
     -o HostKey="$work/$1/host_key" -o PermitRootLogin=prohibit-password -o StrictModes=no
 }
 
-# A node's environment in which pip finds all dependencies there, so that it needs no network.
+# A node's environment for which all dependencies are there already, so that it needs no network.
 give_packages() {
-  "$PYTHON" -m venv "$1"
-  "$1/bin/pip" uninstall -q -y setuptools  # too old, and found before the newer one
-  local packages
-  packages=$("$PYTHON" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-  echo "$packages" > "$("$1/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/there.pth"
+  "$PYTHON" -m venv --without-pip "$1"
+  local purelib='import sysconfig; print(sysconfig.get_path("purelib"))'
+  "$PYTHON" -c "$purelib" > "$("$1/bin/python" -c "$purelib")/there.pth"
+  printf '#!%s\nfrom pip._internal.cli.main import main\nraise SystemExit(main())\n' "$1/bin/python" > "$1/bin/pip"
   printf '#!%s\nfrom ray.scripts.scripts import main\nmain()\n' "$1/bin/python" > "$1/bin/ray"
-  chmod +x "$1/bin/ray"
+  chmod +x "$1"/bin/{pip,ray}
   mkdir -p ~/.config/pip
   printf '[install]\nno-index = true\nno-deps = true\nno-build-isolation = false\n' > ~/.config/pip/pip.conf
 }
@@ -92,6 +91,8 @@ start_node() {
   ip link set "to-$name" master machines up
   nsenter --net --target "$pid" ip addr add "$address/24" dev eth0
   nsenter --net --target "$pid" ip link set eth0 up
+  # It leads nowhere, but by it a machine knows which address is its own.
+  nsenter --net --target "$pid" ip route add default via "$LAPTOP"
   for _ in {1..150}; do
     (: < "/dev/tcp/$address/22") 2> /dev/null && return
     sleep 0.2
@@ -109,7 +110,7 @@ laptop() {
   start_node worker $WORKER
   private_folders laptop
   export PATH="$(dirname "$PYTHON"):$PATH"
-  bash -euo pipefail "$CHECKOUT/tests/cluster/session.sh" "$work" "$HEAD" "$WORKER"
+  bash -euo pipefail "$CHECKOUT/tests/cluster/session.sh" "$HEAD" "$WORKER"
 }
 
 if [ "${1-}" = --in ]; then

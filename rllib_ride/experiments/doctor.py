@@ -106,7 +106,9 @@ def _cluster(address: str | None) -> list[Finding]:
     """Whether it can be joined, and every node's state, resources and versions."""
     if address is None:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-        return [Finding("cluster", False, "ok", f"none asked for (--address); {cores} cores here")]
+        return [
+            Finding("ray cluster", False, "ok", f"none asked for (--address); {cores} cores here")
+        ]
     import ray
 
     from rllib_ride.experiments import preflight
@@ -117,10 +119,10 @@ def _cluster(address: str | None) -> list[Finding]:
     try:
         start_ray(address)
     except ConfigError as error:
-        return [Finding("cluster", True, "wrong", str(error))]
+        return [Finding("ray cluster", True, "wrong", str(error))]
     try:
         here, told = preflight.versions(), preflight.node_versions()
-        findings = [Finding("cluster", True, "ok", f"{address}, {len(told)} nodes alive")]
+        findings = [Finding("ray cluster", True, "ok", f"{address}, {len(told)} nodes alive")]
         for node in ray.nodes():
             where = node["NodeManagerAddress"]
             if not node["Alive"]:

@@ -3,6 +3,11 @@ head=$1 worker=$2
 
 say() { printf '\n### %s, %s s\n' "$1" $SECONDS; }
 
+refused() {
+  if "$@" > refused.txt; then echo "not refused: $*" && exit 1; fi
+  cat refused.txt
+}
+
 on_the_head() { ray exec mine/cluster.yaml "$1"; }
 
 # A clone, and a cluster file after the lines marked CHANGE.
@@ -31,7 +36,8 @@ for _ in {1..60}; do
   sleep 2
 done
 grep "node $head .*versions match" doctor.txt
-! grep -q "$(cat ~/.ray/auth_token)" doctor.txt
+grep "node $worker .*versions match" doctor.txt
+refused grep "$(cat ~/.ray/auth_token)" doctor.txt
 
 say 'ray submit'
 ray submit mine/cluster.yaml mine/tiny.yaml -- --method ride | tee submitted.txt
@@ -39,12 +45,12 @@ grep 'finished: /root/runs/tiny' submitted.txt
 
 say 'the head: python takes Python too, and more than there is is refused'
 on_the_head "python -c 'import rllib_ride; print(rllib_ride.__file__)'" | grep '^/root/rllib-ride/rllib_ride/'
-! ray submit mine/cluster.yaml mine/tiny.yaml -- --storage more --set num_env_runners=9 | tee refused.txt
+refused ray submit mine/cluster.yaml mine/tiny.yaml -- --storage more --set num_env_runners=9
 grep 'needs 10 CPU at once' refused.txt
 
 say 'without the token'
-! on_the_head "HOME=/tmp RAY_AUTH_MODE=token /root/rllib-ride-venv/bin/rllib-ride doctor --address $head:6379" | tee stranger.txt
-grep 'cannot be joined' stranger.txt
+refused on_the_head "HOME=/tmp rllib-ride doctor --address $head:6379"
+grep 'cannot be joined' refused.txt
 
 say 'what listens on the head'
 on_the_head 'ss -ltn' | tee listening.txt
@@ -60,5 +66,5 @@ grep -q "$worker" nodes.txt
 
 say 'ray down'
 ray down --yes mine/cluster.yaml
-! (: < "/dev/tcp/$head/6379") 2> /dev/null
+refused bash -c ": < /dev/tcp/$head/6379"
 say 'all as it should be'

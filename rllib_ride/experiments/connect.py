@@ -14,11 +14,14 @@ from rllib_ride.experiments.errors import ConfigError
 _CONNECT_WITHIN_S = 2.0
 
 
-def start_ray(address: str | None) -> None:
+def start_ray(address: str | None) -> bool:
     """Joins the cluster at `address` (or `RAY_ADDRESS`); starts Ray here if there is neither.
 
     Args:
         address: `HOST:PORT`, or `auto` for the cluster that this machine is a node of.
+
+    Returns:
+        Whether it joined a cluster.
 
     Raises:
         ConfigError: there is no cluster there, or none that this process may or can join.
@@ -26,13 +29,14 @@ def start_ray(address: str | None) -> None:
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     if address is None and not os.environ.get("RAY_ADDRESS"):
         ray.init(include_dashboard=False, **quiet)
-        return
+        return False
     wanted = cluster_address(address)
     try:
         ray.init(address=wanted, **quiet)
     except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
         # A RuntimeError is other versions of Ray or Python there; a RayError a missing token.
         raise ConfigError(f"--address {wanted}: cannot be joined: {_line(error)}") from error
+    return True
 
 
 def cluster_address(address: str | None) -> str:

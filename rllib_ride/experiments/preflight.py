@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import ray
 import yaml
-from ray.experimental import internal_kv
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from rllib_ride.experiments.errors import ConfigError
@@ -23,14 +22,18 @@ _AUTOSCALER_CONFIG = Path("~/ray_bootstrap_config.yaml").expanduser()
 Resources = Mapping[str, float]
 
 
-def preflight(trials: Sequence[Trial]) -> None:
+def preflight(trials: Sequence[Trial], *, joined: bool = False) -> None:
     """Refuses a run that the Ray this process is connected to cannot carry out.
+
+    Args:
+        trials: The trials of one experiment.
+        joined: That Ray is a cluster that was there before, which may have an autoscaler.
 
     Raises:
         ConfigError: no trial fits, or a node has other versions; says what there is and is needed.
     """
     nodes = [node["Resources"] for node in alive_nodes()]
-    check_resources(trials, nodes, launchable_nodes())
+    check_resources(trials, nodes, launchable_nodes() if joined else ())
     if len(nodes) > 1:
         check_versions(versions(), node_versions())
 
@@ -44,13 +47,12 @@ def alive_nodes() -> list[dict[str, Any]]:
 
 
 def launchable_nodes(config: Path = _AUTOSCALER_CONFIG) -> list[Resources]:
-    """What each node has that an autoscaler may add; none without one.
+    """What each node has that the autoscaler may add; none for machines whose sizes it is not told.
 
     Args:
         config: Where `ray up` leaves the cluster's file on its head, which is where a driver runs.
     """
-    autoscaled = internal_kv._internal_kv_get("__autoscaling_status") is not None
-    if not autoscaled or not config.exists():
+    if not config.exists():
         return []
     cluster = yaml.safe_load(config.read_text(encoding="utf-8"))
     types = {**cluster.get("available_node_types", {})}

@@ -130,9 +130,9 @@ def run(
         before = _outcomes(tuner.get_results(), trials, folder)
         if all(outcome.state == "done" for outcome in before):
             return before
-    start_ray(address)
+    joined = start_ray(address)
     try:
-        preflight(trials)
+        preflight(trials, joined=joined)
         tuner = tuner or _new_tuner(trials, folder, callbacks)
         return _outcomes(tuner.fit(), trials, folder)
     finally:

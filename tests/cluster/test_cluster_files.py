@@ -13,6 +13,7 @@ import yaml
 from ray.autoscaler._private.util import prepare_config, validate_config
 
 CLONE = Path(__file__).parents[2]
+HEAD_START = "head_start_ray_commands"
 FILES = ("cluster.yaml", "cluster.local.yaml")
 
 
@@ -72,8 +73,11 @@ def test_the_dashboard_is_on_loopback(name):
 def test_both_files_set_up_and_start_nodes_alike():
     aws, local = (read(name) for name in FILES)
 
-    for key in ("setup_commands", "head_start_ray_commands", "worker_start_ray_commands"):
-        assert aws[key] == local[key], key
+    assert aws["setup_commands"] == local["setup_commands"]
+    assert aws["worker_start_ray_commands"] == local["worker_start_ray_commands"]
+    head = [line.replace("RAY_enable_autoscaler_v2=0 ", "") for line in local[HEAD_START]]
+    assert aws[HEAD_START] == head
+    assert head != local[HEAD_START]
 
 
 def test_aws_workers_have_the_heads_image_and_fit_below_the_maximum():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import logging
 import os
 import socket
@@ -14,29 +15,34 @@ from rllib_ride.experiments.errors import ConfigError
 _CONNECT_WITHIN_S = 2.0
 
 
-def start_ray(address: str | None) -> bool:
-    """Joins the cluster at `address` (or `RAY_ADDRESS`); starts Ray here if there is neither.
+def start_ray(address: str | None) -> str | None:
+    """Joins the cluster that `address` or `RAY_ADDRESS` names; starts Ray here if there is neither.
 
     Args:
         address: `HOST:PORT`, or `auto` for the cluster that this machine is a node of.
 
     Returns:
-        Whether it joined a cluster.
+        The dashboard's `HOST:PORT`; None without one, which takes the extra `cluster`.
 
     Raises:
         ConfigError: there is no cluster there, or none that this process may or can join.
     """
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
-    if address is None and not os.environ.get("RAY_ADDRESS"):
-        ray.init(include_dashboard=False, **quiet)
-        return False
+    if not joins(address):
+        # One part of ray[default]. The dashboard listens on loopback only.
+        has_dashboard = importlib.util.find_spec("aiohttp_cors") is not None
+        return ray.init(include_dashboard=has_dashboard, **quiet).dashboard_url
     wanted = cluster_address(address)
     try:
-        ray.init(address=wanted, **quiet)
+        return ray.init(address=wanted, **quiet).dashboard_url
     except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
         # A RuntimeError is other versions of Ray or Python there; a RayError a missing token.
         raise ConfigError(f"--address {wanted}: cannot be joined: {_line(error)}") from error
-    return True
+
+
+def joins(address: str | None) -> bool:
+    """Whether a cluster is meant, and not a Ray of this process alone."""
+    return address is not None or bool(os.environ.get("RAY_ADDRESS"))
 
 
 def cluster_address(address: str | None) -> str:

@@ -11,6 +11,7 @@ import ray
 import yaml
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+from rllib_ride.experiments.connect import joins
 from rllib_ride.experiments.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -22,18 +23,18 @@ _AUTOSCALER_CONFIG = Path("~/ray_bootstrap_config.yaml").expanduser()
 Resources = Mapping[str, float]
 
 
-def preflight(trials: Sequence[Trial], *, joined: bool = False) -> None:
+def preflight(trials: Sequence[Trial], address: str | None = None) -> None:
     """Refuses a run that the Ray this process is connected to cannot carry out.
 
     Args:
         trials: The trials of one experiment.
-        joined: That Ray is a cluster that was there before, which may have an autoscaler.
+        address: Of the cluster that it is, if it is one; such may have an autoscaler.
 
     Raises:
         ConfigError: no trial fits, or a node has other versions; says what there is and is needed.
     """
     nodes = [node["Resources"] for node in alive_nodes()]
-    check_resources(trials, nodes, launchable_nodes() if joined else ())
+    check_resources(trials, nodes, launchable_nodes() if joins(address) else ())
     if len(nodes) > 1:
         check_versions(versions(), node_versions())
 
@@ -84,12 +85,17 @@ def check_resources(
         if fits(bundles, [*nodes, *launchable]):
             continue
         raise ConfigError(
-            f"trial {trial.name} needs {told(_total(bundles))} at once, in parts of "
-            f"{' + '.join(map(told, bundles))}. There is {_nodes_told(nodes)}"
+            f"trial {trial.name} needs {told(_total(bundles))} at once "
+            f"({_parts_told(bundles)}). There is {_nodes_told(nodes)}"
             f"{f', and the autoscaler may add {_nodes_told(launchable)}' if launchable else ''}. "
             f"A trial runs in one process on 1 CPU with --set num_env_runners=0 --set "
             "num_learners=0; --address names a larger cluster"
         )
+
+
+def _parts_told(bundles: Sequence[Resources]) -> str:
+    """Such as `1 x 1 CPU, 1 GPU + 4 x 1 CPU`: each part must fit a node whole."""
+    return " + ".join(f"{times} x {part}" for part, times in Counter(map(told, bundles)).items())
 
 
 def _nodes_told(nodes: Sequence[Resources]) -> str:

@@ -130,9 +130,9 @@ def run(
         before = _outcomes(tuner.get_results(), trials, folder)
         if all(outcome.state == "done" for outcome in before):
             return before
-    joined = start_ray(address)
+    start_ray(address)
     try:
-        preflight(trials, joined=joined)
+        preflight(trials, address)
         tuner = tuner or _new_tuner(trials, folder, callbacks)
         return _outcomes(tuner.fit(), trials, folder)
     finally:

@@ -54,7 +54,7 @@ def test_a_trial_that_can_never_start_is_refused_with_what_there_is():
         preflight.check_resources([TRIAL, FIVE], [{"CPU": 2.0, "memory": 1e9}, {"CPU": 2.0}])
 
     told = str(refused.value)
-    assert told.startswith("trial ride_Empty-5x5_seed1 needs 5 CPU at once, in parts of 1 CPU + ")
+    assert told.startswith("trial ride_Empty-5x5_seed1 needs 5 CPU at once (5 x 1 CPU). ")
     assert "There is 4 CPU on 2 nodes. " in told
     assert "--set num_env_runners=0" in told
 

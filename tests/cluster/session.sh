@@ -54,6 +54,8 @@ grep 'cannot be joined' refused.txt
 
 say 'what listens on the head'
 on_the_head 'ss -ltn' | tee listening.txt
+grep -q ':6379 ' listening.txt
+refused grep -E '(0\.0\.0\.0|\*|10\.77\.0\.11):8265 ' listening.txt
 
 say 'results back'
 ray rsync-down mine/cluster.yaml '~/runs/' runs/

@@ -20,7 +20,9 @@ SEEN=("$CHECKOUT" "$(dirname "$(dirname "$PYTHON")")" "$(dirname "$(dirname "$(r
 main() {
   work=$(realpath "$1") && mkdir -p "$work"
   make_keys
-  unshare --net --mount --pid --fork --kill-child --mount-proc bash "$0" --in laptop "$work" &
+  # setpriv: the machines end with this process, even if it is killed.
+  setpriv --pdeathsig KILL unshare --net --mount --pid --fork --kill-child --mount-proc \
+    bash "$0" --in laptop "$work" &
   machines=$!
   trap 'kill -KILL $machines 2> /dev/null || true' EXIT  # unshare itself ignores other signals
   wait $machines

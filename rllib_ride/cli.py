@@ -7,17 +7,18 @@ import sys
 from collections.abc import Sequence
 
 from rllib_ride.experiments.errors import ConfigError
-from rllib_ride.verbs import analyze, bench, check, estimate, evaluate, list, run
+from rllib_ride.verbs import analyze, bench, check, doctor, estimate, evaluate, list, run
 from rllib_ride.verbs.exit_codes import BAD_INPUT, INTERRUPTED
 
 VERBS = (
     run,
     check,
-    list,
     estimate,
+    list,
     evaluate,
     analyze,
     bench,
+    doctor,
 )
 
 

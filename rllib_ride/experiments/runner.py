@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 import ray
 from ray import tune
 
+from rllib_ride.experiments.connect import start_ray
 from rllib_ride.experiments.curve import CurveCallback
 from rllib_ride.experiments.errors import ConfigError
 from rllib_ride.experiments.live import LiveCallback
+from rllib_ride.experiments.preflight import preflight
 from rllib_ride.experiments.progress import Progress
 from rllib_ride.experiments.record import RecordCallback
 from rllib_ride.experiments.trainable import TrialTrainable
@@ -120,7 +121,7 @@ def run(
         callbacks: Tune callbacks beside those that write the curves and show the progress.
 
     Raises:
-        ConfigError: See `check_folder`; or there is no cluster at `address`.
+        ConfigError: See `check_folder`, `start_ray` and `preflight`.
     """
     check_folder(trials, storage, resume=resume)
     folder = experiment_folder(trials, storage)
@@ -129,23 +130,13 @@ def run(
         before = _outcomes(tuner.get_results(), trials, folder)
         if all(outcome.state == "done" for outcome in before):
             return before
-    _start_ray(address)
+    start_ray(address)
     try:
+        preflight(trials, address)
         tuner = tuner or _new_tuner(trials, folder, callbacks)
         return _outcomes(tuner.fit(), trials, folder)
     finally:
         ray.shutdown()
-
-
-def _start_ray(address: str | None) -> None:
-    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
-    if address is not None or os.environ.get("RAY_ADDRESS"):
-        try:
-            ray.init(address=address, **quiet)
-        except ConnectionError as error:
-            raise ConfigError(f"--address {address}: no Ray cluster there: {error}") from error
-    else:
-        ray.init(include_dashboard=False, **quiet)
 
 
 def _stored_tuner(folder: Path) -> tune.Tuner | None:

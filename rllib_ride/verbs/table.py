@@ -8,13 +8,14 @@ from typing import Any
 def print_table(rows: list[dict[str, Any]]) -> None:
     """Prints rows of equal keys under their names."""
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     table = Table(box=None)
     for name in rows[0] if rows else []:
         table.add_column(name, overflow="fold")
     for row in rows:
-        table.add_row(*map(_cell, row.values()))
+        table.add_row(*(escape(_cell(value)) for value in row.values()))  # [x] is no markup
     console = Console()
     if not console.is_terminal:  # a file or a pipe has no width to fit into
         console = Console(width=1000)

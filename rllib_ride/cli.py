@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from rllib_ride.experiments.errors import ConfigError
-from rllib_ride.verbs import check, evaluate, list, run
+from rllib_ride.verbs import check, evaluate, list, report, run
 from rllib_ride.verbs.exit_codes import BAD_INPUT, INTERRUPTED
 
 VERBS = (
@@ -15,6 +15,7 @@ VERBS = (
     check,
     list,
     evaluate,
+    report,
 )
 
 

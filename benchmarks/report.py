@@ -58,11 +58,14 @@ def main() -> None:
             stdout=subprocess.DEVNULL,
         )
         seconds = time.perf_counter() - start
-        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        cpu = used.ru_utime + used.ru_stime
+        peak = used.ru_maxrss / 1024
         page = (folder / "report" / "index.html").stat().st_size / 2**20
     print(f"runs           {runs:8}")
     print(f"rows each      {options.rows:8}")
     print(f"seconds        {seconds:8.1f}")
+    print(f"CPU seconds    {cpu:8.1f}")
     print(f"peak RSS, MB   {peak:8.0f}")
     print(f"index.html, MB {page:8.1f}")
 

@@ -21,7 +21,7 @@ COLUMNS = (
 
 
 def read_curve(path: Path) -> tuple[pd.DataFrame, list[str]]:
-    """The curve, and what was wrong with the file in words: nothing, for a file a trial has written.
+    """The curve, and in words what is wrong with the file: nothing, if a trial has written it.
 
     Returns:
         `COLUMNS` as floats, frames rising; NaN where there is nothing to report, such as a return
@@ -74,7 +74,7 @@ def _numbers(cells: pd.DataFrame, column: str, faults: list[str]) -> pd.Series:
 
 
 def _rising(curve: pd.DataFrame, faults: list[str]) -> pd.DataFrame:
-    """The rows that lead to the last one: those at or above a later row's frames are not its past."""
+    """The rows that lead to the last: one at or above a later row's frames is not its past."""
     frames = curve["frames"].to_numpy()
     least_later = np.append(np.minimum.accumulate(frames[::-1])[::-1][1:], np.inf)
     leads = frames < least_later

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,11 @@ VALUES = {
 LEGEND_TITLE = "mean and standard deviation over seeds;\nfaint: some seeds have no value there"
 
 
-def draw_curves(runs: Sequence[Run], values: Sequence[str] = tuple(VALUES)) -> Figure:
+def draw_curves(
+    runs: Sequence[Run],
+    values: Sequence[str] = tuple(VALUES),
+    styles: Mapping[str, LineStyle] | None = None,
+) -> Figure:
     """Draws mean and standard deviation over the seeds of each task and method.
 
     A line is strong where every seed has a value and faint where some have none: a run that ended
@@ -40,9 +44,12 @@ def draw_curves(runs: Sequence[Run], values: Sequence[str] = tuple(VALUES)) -> F
     Args:
         runs: Any of them may be without reports.
         values: Columns of `VALUES`; a panel each, one above the other.
+        styles: Of the labels of these runs at least, to draw several figures alike.
     """
     tasks = sorted({run.task for run in runs}, key=task_key)
-    styles = line_styles(labels_of(runs))
+    labels = labels_of(runs)
+    known = styles or line_styles(labels)
+    styles = {label: known[label] for label in labels}
     abreast = min(len(tasks), PANELS_ABREAST)
     bands = -(-len(tasks) // abreast)
     width, height = PANEL_SIZE
@@ -83,9 +90,7 @@ def curve_table(runs: Sequence[Run]) -> pd.DataFrame:
                 mean = mean_over_seeds(seeds, value)
                 if mean is not None:
                     of_whom = {"env": task, "method": label, "value": value}
-                    tables.append(
-                        pd.DataFrame({**of_whom, **vars(mean), "seeds_run": len(seeds)})
-                    )
+                    tables.append(pd.DataFrame({**of_whom, **vars(mean), "seeds_run": len(seeds)}))
     return pd.concat(tables, ignore_index=True)
 
 
@@ -99,7 +104,9 @@ def has_values(runs: Iterable[Run], value: str) -> bool:
     return any(run.curve[value].notna().any() for run in runs)
 
 
-def _draw_panel(axes: Axes, runs: Sequence[Run], value: str, styles: dict[str, LineStyle]) -> None:
+def _draw_panel(
+    axes: Axes, runs: Sequence[Run], value: str, styles: Mapping[str, LineStyle]
+) -> None:
     means: dict[str, SeedMean] = {}
     for rank, (label, style) in enumerate(styles.items()):
         of_label = [run for run in runs if run.label == label]
@@ -145,7 +152,7 @@ def _differ_tenfold(means: Iterable[SeedMean]) -> bool:
     return bool(positive) and max(positive) > 10 * min(positive)
 
 
-def _add_legend(figure: Figure, runs: Sequence[Run], styles: dict[str, LineStyle]) -> None:
+def _add_legend(figure: Figure, runs: Sequence[Run], styles: Mapping[str, LineStyle]) -> None:
     texts = {
         label: f"{label}, {_seed_count([run for run in runs if run.label == label])}"
         for label in styles

@@ -35,5 +35,6 @@ def save_figure(figure: Figure, stem: Path) -> list[Path]:
     """Writes the figure as `stem`.png and `stem`.svg, and returns their paths."""
     png, svg = stem.with_suffix(".png"), stem.with_suffix(".svg")
     figure.savefig(png, dpi=150)
+    figure.set_layout_engine("none")  # laid out once, it need not be again
     figure.savefig(svg)
     return [png, svg]

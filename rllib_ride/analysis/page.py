@@ -16,13 +16,15 @@ body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 90rem; p
        color: #111; background: #fff; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.2rem; margin-top: 2.5rem; }
 figure { margin: 0; }
-.panels { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)); }
+.panels { display: grid; gap: 1rem;
+          grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)); }
 .panels img { width: 100%; max-width: 46rem; height: auto; }
 figcaption, .note { color: #333; font-size: 0.9rem; max-width: 60rem; }
 code { overflow-wrap: anywhere; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-size: 0.85rem; }
-th, td { padding: 0.25rem 0.6rem; border-bottom: 1px solid #ddd; text-align: left; vertical-align: top; }
+th, td { padding: 0.25rem 0.6rem; border-bottom: 1px solid #ddd; text-align: left;
+         vertical-align: top; }
 th { border-bottom: 2px solid #555; }
 .number { text-align: right; white-space: nowrap; }
 """

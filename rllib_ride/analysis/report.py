@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from rllib_ride.analysis.curves import (
     labels_of,
 )
 from rllib_ride.analysis.finish import save_figure
+from rllib_ride.analysis.palette import LineStyle, line_styles
 from rllib_ride.analysis.provenance import made_by
 from rllib_ride.analysis.runs import Readings, Run
 from rllib_ride.analysis.scores import REPETITIONS, improvements, interquartile_means, scores
@@ -46,8 +47,8 @@ _BANDS = (
 _FRAMES = "Frames are the transitions the agent chose."
 CAPTIONS = {
     "curves": f"Extrinsic return, rolling mean over the last 100 episodes. {_BANDS} {_FRAMES}",
-    "intrinsic": "Mean intrinsic reward of a frame while training, before its coefficient; the axis "
-    f"is logarithmic where methods differ tenfold. {_BANDS} {_FRAMES}",
+    "intrinsic": "Mean intrinsic reward of a frame while training, before its coefficient; the "
+    f"axis is logarithmic where methods differ tenfold. {_BANDS} {_FRAMES}",
     "ablations": "RIDE and its ablations: extrinsic return, rolling mean over the last 100 "
     f"episodes. {_BANDS} {_FRAMES}",
     "scores": "Interquartile mean of the scores (the mean of the middle half of all runs and "
@@ -57,16 +58,16 @@ CAPTIONS = {
 }
 SOLVED = (
     "Frames to solve: the first frame at which the mean over the last 100 episodes reaches the "
-    "return in the column 'solved at', a mean over the seeds that did, with the first and the last of "
-    "them. The paper names no threshold, and its figures' values are in no text: beside it "
+    "return in the column 'solved at', a mean over the seeds that did, with the first and the last "
+    "of them. The paper names no threshold, and its figures' values are in no text: beside it "
     "stands what it says in words."
 )
 SCORED = (
     "A run's score is its return, mean over 100 episodes, at one frame for all runs of a task: the "
     "furthest that half the seeds of every method have reached, so that no method is compared at "
     "more training than another. Seeds that ended before 95% of it have no score. 'all tasks' are "
-    "those in which every method has scores, all of them between -1 and 1; of each the same number of "
-    "seeds."
+    "those in which every method has scores, all of them between -1 and 1; of each the same number "
+    "of seeds."
 )
 LEFT_OUT = (
     "States visited in an episode (fig:number_visited_states_ablation) are not in curve.csv, so "
@@ -110,7 +111,8 @@ def write_report(
     made = made_by(command, runs)
     out.mkdir(parents=True, exist_ok=True)
     files = [out / "index.html", out / "tables.md"]
-    files[0].write_text("".join(_page(runs, tables, notes, made)), encoding="utf-8")
+    parts = _parts(runs, tables, notes, made)
+    files[0].write_text(page.page(title(runs), parts), encoding="utf-8")
     files[1].write_text("\n".join(_markdown(runs, tables, notes, made)), encoding="utf-8")
     for name, figure in _figures(runs, tables):
         files += save_figure(figure, out / name)
@@ -150,34 +152,30 @@ def drawn_runs(runs: Sequence[Run]) -> dict[str, tuple[list[Run], str]]:
 
 
 def _figures(runs: Sequence[Run], tables: Tables) -> Iterator[tuple[str, Figure]]:
+    styles = line_styles(labels_of(runs))
     for name, (drawn, value) in drawn_runs(runs).items():
-        yield name, draw_curves(drawn, [value])
+        yield name, draw_curves(drawn, [value], styles)
     if len(tables.means):
-        yield "scores", draw_scores(tables.means, tables.improvements)
-
-
-def _page(
-    runs: Sequence[Run], tables: Tables, notes: Sequence[str], made: Sequence[str]
-) -> Iterator[str]:
-    yield page.page(title(runs), _parts(runs, tables, notes, made))
+        yield "scores", draw_scores(tables.means, tables.improvements, styles)
 
 
 def _parts(
     runs: Sequence[Run], tables: Tables, notes: Sequence[str], made: Sequence[str]
 ) -> Iterator[str]:
+    styles = line_styles(labels_of(runs))
     yield page.paragraph(states(runs))
     yield page.bullets(notes)
     names = {"curves": "Learning curves", "intrinsic": "Intrinsic reward", "ablations": "Ablations"}
     for name, (drawn, value) in drawn_runs(runs).items():
         yield page.heading(names[name])
-        yield page.pictures(_panels(drawn, value), CAPTIONS[name], made)
+        yield page.pictures(_panels(drawn, value, styles), CAPTIONS[name], made)
     yield page.paragraph(LEFT_OUT)
     yield page.heading("Frames to solve")
     yield page.table(results_rows(tables.results, with_paper=True))
     yield page.paragraph(SOLVED)
     if len(tables.means):
         yield page.heading("Scores")
-        figure = draw_scores(tables.means, tables.improvements)
+        figure = draw_scores(tables.means, tables.improvements, styles)
         yield page.pictures([(figure, "the table below, drawn")], CAPTIONS["scores"], made)
         yield page.table(mean_rows(tables.means))
         yield page.table(improvement_rows(tables.improvements))
@@ -186,12 +184,14 @@ def _parts(
     yield page.table(runs_rows(tables.runs))
 
 
-def _panels(runs: Sequence[Run], value: str) -> Iterator[tuple[Figure, str]]:
+def _panels(
+    runs: Sequence[Run], value: str, styles: Mapping[str, LineStyle]
+) -> Iterator[tuple[Figure, str]]:
     """A figure for each task, each with its own legend: on a phone one is read at a time."""
     for task in sorted({run.task for run in runs}, key=task_key):
         of_task = [run for run in runs if run.task == task]
         text = f"{value} against frames on {title_of(task)}: {', '.join(labels_of(of_task))}"
-        yield draw_curves(of_task, [value]), text
+        yield draw_curves(of_task, [value], styles), text
 
 
 def _markdown(

@@ -96,8 +96,10 @@ def read_runs(paths: Iterable[Path]) -> Readings:
         found = _trial_folders(path)
         if not found:
             what = "holds no trial" if path.is_dir() else "is no folder"
-            notes.append(f"{path}: {what}; want a folder with {RECORD_FILE} and {CURVE_FILE}, "
-                         "or one or two folders above such")
+            notes.append(
+                f"{path}: {what}; want a folder with {RECORD_FILE} and {CURVE_FILE}, "
+                "or one or two folders above such"
+            )
         folders.update({folder.resolve(): folder for folder in found})
     facts = {}
     for folder in folders.values():

@@ -87,7 +87,10 @@ def interquartile_means(table: pd.DataFrame) -> pd.DataFrame:
             row = {"env": ALL_TASKS, "method": method, "tasks": len(tasks), "frames": np.nan}
             rows.append({**row, **_spread(_matrix(table, method, tasks))})
     result = pd.DataFrame(rows)
-    order = [(row.env != ALL_TASKS, task_key(row.env), sort_key(row.method)) for row in result.itertuples()]
+    order = [
+        (row.env != ALL_TASKS, task_key(row.env), sort_key(row.method))
+        for row in result.itertuples()
+    ]
     return result.iloc[sorted(range(len(order)), key=order.__getitem__)].reset_index(drop=True)
 
 
@@ -176,7 +179,7 @@ def _interval(
 
 @contextmanager
 def _numpy_seed(seed: int) -> Iterator[None]:
-    """rliable draws from NumPy's global generator, whatever its `random_state` is."""
+    """For rliable, which draws from NumPy's global generator, whatever its `random_state` is."""
     before = np.random.get_state()
     np.random.seed(seed)
     try:

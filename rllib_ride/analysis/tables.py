@@ -108,7 +108,9 @@ def to_markdown(rows: Sequence[Mapping[str, str]]) -> str:
     header = list(rows[0]) if rows else []
     rule = ["---:" if is_number(rows, name) else "---" for name in header]
     lines = [header, rule, *(row.values() for row in rows)]
-    return "".join(f"| {' | '.join(c.replace('|', chr(92) + '|') for c in cells)} |\n" for cells in lines)
+    return "".join(
+        f"| {' | '.join(c.replace('|', chr(92) + '|') for c in cells)} |\n" for cells in lines
+    )
 
 
 def is_number(rows: Sequence[Mapping[str, str]], name: str) -> bool:

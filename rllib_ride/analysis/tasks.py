@@ -32,7 +32,7 @@ def threshold_of(env: str) -> float:
 
 
 def task_key(task: str) -> tuple[int, str]:
-    """Sorts tasks as figures and tables show them: fig:minigrid's first, then the others by name."""
+    """Sorts tasks as figures and tables show them: fig:minigrid's, then the others by name."""
     known = task in MINIGRID_FIGURE
     return (MINIGRID_FIGURE.index(task) if known else len(MINIGRID_FIGURE)), task
 

@@ -44,7 +44,9 @@ def _differing(configs: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     """Of each config `key=value` for the keys in which not all are equal."""
     keys = sorted({key for config in configs for key in config})
     keys = [key for key in keys if len({repr(config.get(key)) for config in configs}) > 1]
-    return [[f"{key.rpartition('.')[2]}={_text(config.get(key))}" for key in keys] for config in configs]
+    return [
+        [f"{key.rpartition('.')[2]}={_text(config.get(key))}" for key in keys] for config in configs
+    ]
 
 
 def _settings(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

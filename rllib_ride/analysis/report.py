@@ -175,8 +175,13 @@ def _parts(
     yield page.paragraph(SOLVED)
     if len(tables.means):
         yield page.heading("Scores")
-        figure = draw_scores(tables.means, tables.improvements, styles)
-        yield page.pictures([(figure, "the table below, drawn")], CAPTIONS["scores"], made)
+        none = pd.DataFrame()
+        figures = {
+            "interquartile means": draw_scores(tables.means, none, styles),
+            "probabilities of improvement": draw_scores(none, tables.improvements, styles),
+        }
+        panels = [(figure, text) for text, figure in figures.items() if figure.axes[0].has_data()]
+        yield page.pictures(panels, CAPTIONS["scores"], made)
         yield page.table(mean_rows(tables.means))
         yield page.table(improvement_rows(tables.improvements))
         yield page.paragraph(SCORED)

@@ -20,28 +20,25 @@ def draw_scores(
     """Draws one row a method: its interquartile mean, and how likely the first is better than it.
 
     Args:
-        means: What `interquartile_means` gives. Drawn are the rows over all tasks; without such,
-            those of the only task, or none where there are several.
-        better: What `improvements` gives.
+        means: What `interquartile_means` gives, of which one env is drawn: all tasks, or the only
+            one. Nothing of several tasks without such rows.
+        better: What `improvements` gives. Either may be empty.
         styles: Of every method in them.
     """
-    env = ALL_TASKS if ALL_TASKS in set(means["env"]) else means["env"].iloc[0]
-    if env != ALL_TASKS and means["env"].nunique() > 1:
-        means = means.iloc[:0]
-    means = means[means["env"] == env]
-    panels = [frame for frame in (means, better) if len(frame)]
-    rows = max((len(frame) for frame in panels), default=1)
+    means = _of_one_env(means)
+    tables = [table for table in (means, better) if len(table)]
+    rows = max(map(len, tables), default=1)
     width = 3.4 + 0.075 * max(map(len, styles))  # of a panel, with the names beside it
-    figure = Figure(figsize=(width * max(len(panels), 1), 1.3 + 0.3 * rows), layout="constrained")
-    axes = iter(figure.subplots(1, max(len(panels), 1), squeeze=False)[0])
+    figure = Figure(figsize=(width * max(len(tables), 1), 1.3 + 0.3 * rows), layout="constrained")
+    panels = iter(figure.subplots(1, max(len(tables), 1), squeeze=False)[0])
     if len(means):
-        panel = next(axes)
+        panel = next(panels)
         values = means[["iqm", "low", "high"]].to_numpy()
         _draw_intervals(panel, means["method"].tolist(), values, styles)
         panel.set_xlabel("interquartile mean of the return", fontsize=9)
-        panel.set_title(env if env == ALL_TASKS else title_of(env), fontsize=10)
+        panel.set_title(title_of(means["env"].iloc[0]), fontsize=10)
     if len(better):
-        panel = next(axes)
+        panel = next(panels)
         values = better[["probability", "low", "high"]].to_numpy()
         _draw_intervals(panel, better["other"].tolist(), values, styles)
         panel.axvline(0.5, color="black", linestyle=":", linewidth=1)
@@ -49,6 +46,12 @@ def draw_scores(
         panel.set_xlabel("probability of improvement", fontsize=9)
         panel.set_title(f"{better['method'].iloc[0]} over each other", fontsize=10)
     return figure
+
+
+def _of_one_env(means: pd.DataFrame) -> pd.DataFrame:
+    envs = means["env"].unique() if len(means) else []
+    env = ALL_TASKS if ALL_TASKS in envs else envs[0] if len(envs) == 1 else None
+    return means[means["env"] == env] if len(means) else means
 
 
 def _draw_intervals(

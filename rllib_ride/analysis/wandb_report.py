@@ -58,11 +58,11 @@ def save(runs: Sequence[Run], *, threshold: float | None = None) -> str:
         ImportError: wandb-workspaces is not installed.
         Exception: whatever W&B answers: not logged in, no such project.
     """
-    report = wandb_report(runs, entity=default_entity(), threshold=threshold)
+    report = wandb_report(runs, entity=default_entity() or "", threshold=threshold)
     return str(report.save().url)
 
 
-def default_entity() -> str:
+def default_entity() -> str | None:
     """Who is logged in at W&B.
 
     Raises:

@@ -33,7 +33,7 @@ def test_draws_return_above_and_intrinsic_reward_below(tmp_path):
                 intrinsic_reward_mean=[None] * 7 if method == "none" else [0.5 * factor] * 7,
             )
 
-    figure = draw_curves(read_runs(tmp_path))
+    figure = draw_curves(read_runs([tmp_path]).runs)
     above, below = panels(figure)
 
     frames_drawn, returns, color = drawn(above)["ride"]
@@ -54,7 +54,7 @@ def test_the_line_is_strong_only_where_every_seed_has_a_value(tmp_path):
     write_trial(tmp_path, seed=1, frames=[0, 50, 100], return_mean=[0.5, 0.5, 0.5])
     write_trial(tmp_path, seed=2, frames=[0, 50], return_mean=[0.5, 0.5])
 
-    above = panels(draw_curves(read_runs(tmp_path)))[0]
+    above = panels(draw_curves(read_runs([tmp_path]).runs))[0]
     faint, strong = above.get_lines()
 
     frames, values = strong.get_data()
@@ -70,7 +70,7 @@ def test_each_env_has_its_panels_and_the_legend_names_every_line(tmp_path):
                     tmp_path, env=env, method=method, seed=seed, frames=[1, 2], return_mean=[0, 1]
                 )
 
-    figure = draw_curves(read_runs(tmp_path))
+    figure = draw_curves(read_runs([tmp_path]).runs)
 
     assert [axes.get_title() for axes in panels(figure) if axes.get_title()] == list("ABCDE")
     assert len(panels(figure)) == 10
@@ -83,7 +83,7 @@ def test_forty_lines_of_one_panel_are_all_in_a_legend_that_covers_no_panel(tmp_p
     for i in range(40):
         write_trial(tmp_path, config={"lr": i}, frames=[1, 2], return_mean=[0, i])
 
-    figure = draw_curves(read_runs(tmp_path))
+    figure = draw_curves(read_runs([tmp_path]).runs)
     figure.draw_without_rendering()
 
     (legend,) = figure.legends
@@ -96,7 +96,7 @@ def test_forty_lines_of_one_panel_are_all_in_a_legend_that_covers_no_panel(tmp_p
 def test_a_single_report_is_a_visible_point(tmp_path):
     write_trial(tmp_path, frames=[10], return_mean=[0.3])
 
-    above = panels(draw_curves(read_runs(tmp_path)))[0]
+    above = panels(draw_curves(read_runs([tmp_path]).runs))[0]
 
     assert {line.get_marker() for line in above.get_lines()} == {"o"}
 
@@ -110,7 +110,7 @@ def test_bonuses_of_different_scale_share_a_logarithmic_axis(tmp_path):
             tmp_path / "far", method=method, frames=[1, 2], intrinsic_reward_mean=[bonus**2] * 2
         )
 
-    near = panels(draw_curves(read_runs(tmp_path / "near")))[1]
-    far = panels(draw_curves(read_runs(tmp_path / "far")))[1]
+    near = panels(draw_curves(read_runs([tmp_path / "near"]).runs))[1]
+    far = panels(draw_curves(read_runs([tmp_path / "far"]).runs))[1]
 
     assert (near.get_yscale(), far.get_yscale()) == ("linear", "log")

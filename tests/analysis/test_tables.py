@@ -23,7 +23,7 @@ def write_two_methods(tmp_path):
 def test_row_of_a_method_is_what_its_curves_say(tmp_path):
     write_two_methods(tmp_path)
 
-    ride, none = results_table(read_runs(tmp_path)).to_dict("records")
+    ride, none = results_table(read_runs([tmp_path]).runs).to_dict("records")
 
     assert (ride["env"], ride["method"], ride["seeds"]) == ("Env-v0", "ride", 2)
     assert ride["frames"] == 200
@@ -38,7 +38,7 @@ def test_row_of_a_method_is_what_its_curves_say(tmp_path):
 def test_threshold_is_the_one_asked_for(tmp_path):
     write_two_methods(tmp_path)
 
-    ride = results_table(read_runs(tmp_path), threshold=0.5).iloc[0]
+    ride = results_table(read_runs([tmp_path]).runs, threshold=0.5).iloc[0]
 
     assert (ride["seeds_reaching"], ride["frames_to_threshold"]) == (2, 200)
 
@@ -46,7 +46,7 @@ def test_threshold_is_the_one_asked_for(tmp_path):
 def test_markdown_shows_rounded_numbers_and_dashes(tmp_path):
     write_two_methods(tmp_path)
 
-    lines = to_markdown(results_table(read_runs(tmp_path))).splitlines()
+    lines = to_markdown(results_table(read_runs([tmp_path]).runs)).splitlines()
 
     assert "frames to a return of 0.6" in lines[0]
     assert lines[2] == "| Env-v0 | ride | 2 | 200 | 0.650 ± 0.212 | 200 (1 of 2 seeds) | 30 |"
@@ -56,6 +56,6 @@ def test_markdown_shows_rounded_numbers_and_dashes(tmp_path):
 def test_a_trial_without_reports_is_counted_not_hidden(tmp_path):
     write_trial(tmp_path)
 
-    row = results_table(read_runs(tmp_path)).iloc[0]
+    row = results_table(read_runs([tmp_path]).runs).iloc[0]
 
     assert (row["seeds"], row["frames"]) == (1, 0)

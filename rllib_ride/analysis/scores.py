@@ -65,8 +65,9 @@ def interquartile_means(table: pd.DataFrame) -> pd.DataFrame:
         table: What `scores` gives.
 
     Columns:
-        env: A task, or `ALL_TASKS`: those in which every method has a score and all scores are
-            within [-1, 1], returns of other scales being no measure beside these.
+        env: A task, or `ALL_TASKS`, for the methods with scores in more than half of the tasks
+            whose scores are within [-1, 1], returns of other scales being no measure beside these:
+            those of these tasks in which each of these methods has a score.
         method: Method with its variant.
         tasks, seeds: How many; over all tasks, those of the task with the fewest seeds.
         frames: Where the scores are from, NaN over all tasks.
@@ -81,9 +82,9 @@ def interquartile_means(table: pd.DataFrame) -> pd.DataFrame:
     for (env, method), of_pair in table.groupby(["env", "method"], sort=False):
         row = {"env": env, "method": method, "tasks": 1, "frames": of_pair["frames"].iloc[0]}
         rows.append({**row, **_spread(of_pair["score"].to_numpy()[:, None])})
-    tasks = _common_tasks(table)
+    methods, tasks = _comparable(table)
     if len(tasks) > 1:
-        for method in sorted(table["method"].unique(), key=sort_key):
+        for method in methods:
             row = {"env": ALL_TASKS, "method": method, "tasks": len(tasks), "frames": np.nan}
             rows.append({**row, **_spread(_matrix(table, method, tasks))})
     result = pd.DataFrame(rows)
@@ -135,14 +136,15 @@ def probability_of_improvement(x: np.ndarray, y: np.ndarray) -> float:
     return float((difference > 0).mean() + 0.5 * (difference == 0).mean())
 
 
-def _common_tasks(table: pd.DataFrame) -> list[str]:
-    of_task = table.groupby("env", sort=False)
-    methods = table["method"].nunique()
-    return [
-        env
-        for env, rows in of_task
-        if rows["method"].nunique() == methods and rows["score"].abs().max() <= 1
-    ]
+def _comparable(table: pd.DataFrame) -> tuple[list[str], list[str]]:
+    """The methods and tasks of `ALL_TASKS`: a score for each of the one in each of the other."""
+    largest = table["score"].abs().groupby(table["env"]).max()
+    within = table[table["env"].isin(largest.index[largest <= 1])]
+    of_method = {name: set(rows["env"]) for name, rows in within.groupby("method")}
+    tasks = set().union(*of_method.values())
+    methods = [name for name, envs in of_method.items() if len(envs) > len(tasks) / 2]
+    tasks = set.intersection(*(of_method[name] for name in methods)) if methods else set()
+    return sorted(methods, key=sort_key), sorted(tasks, key=task_key)
 
 
 def _matrix(table: pd.DataFrame, method: str, tasks: Sequence[str]) -> np.ndarray:

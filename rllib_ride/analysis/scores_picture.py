@@ -60,7 +60,8 @@ def _draw_intervals(
     """One point and its bar for each of `values`, [methods, 3] (value, low, high), from the top."""
     for row, (method, (value, low, high)) in enumerate(zip(methods, values, strict=True)):
         color = styles[method].color
-        axes.hlines(row, low, high, color=color, linewidth=6, alpha=0.35)
+        if low == low:
+            axes.hlines(row, low, high, color=color, linewidth=6, alpha=0.35)
         axes.plot(value, row, color=color, marker="o", markersize=6, label=method)
     axes.set_yticks(range(len(methods)), methods)
     axes.set_ylim(len(methods) - 0.5, -0.5)

@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import EngFormatter
+from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from rllib_ride.analysis.palette import LineStyle, line_styles, sort_key
 from rllib_ride.analysis.runs import Run
@@ -22,6 +22,7 @@ PANEL_SIZE = (3.9, 2.9)  # inches
 RETURN, BONUS = "return_mean", "intrinsic_reward_mean"
 # A legend of more entries than the first has at least the second for its columns, in inches.
 SHORT_LEGEND, LEGEND_WIDTH = 12, 7.0
+LEGEND_CHARACTERS = 14  # an inch
 # Columns of curve.csv, each with its axis label.
 VALUES = {
     RETURN: "mean return\n(last 100 episodes)",
@@ -53,7 +54,10 @@ def draw_curves(
     abreast = min(len(tasks), PANELS_ABREAST)
     bands = -(-len(tasks) // abreast)
     width, height = PANEL_SIZE
-    width = max(0.6 + width * abreast, LEGEND_WIDTH if len(styles) > SHORT_LEGEND else 0)
+    legend = _legend_texts(runs, labels)
+    entry = (max(map(len, legend.values())) + 9) / LEGEND_CHARACTERS  # 9 for handle and gaps
+    wanted = max(entry, LEGEND_WIDTH) if len(labels) > SHORT_LEGEND else entry
+    width = max(0.6 + width * abreast, wanted)
     figure = Figure(figsize=(width, height * len(values) * bands), layout="constrained")
     axes = figure.subplots(len(values) * bands, abreast, squeeze=False)
     for panel in axes.flat:
@@ -69,7 +73,14 @@ def draw_curves(
             panel.tick_params(labelbottom=panel is panels[-1])
         panels[0].set_title(title_of(task), fontsize=10)
         panels[-1].set_xlabel("frames", fontsize=9)
-    _add_legend(figure, runs, styles)
+    has_seeds = len(runs) > len({(run.task, run.label) for run in runs})
+    _add_legend(
+        figure,
+        legend,
+        styles,
+        columns=int(width / entry),
+        title=LEGEND_TITLE if has_seeds else None,
+    )
     return figure
 
 
@@ -132,6 +143,7 @@ def _draw_panel(
     if not means:
         axes.text(0.5, 0.5, "no value yet", transform=axes.transAxes, ha="center", va="center")
     axes.set_visible(True)
+    axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     axes.tick_params(labelsize=8)
     axes.grid(alpha=0.25, linewidth=0.6)
@@ -152,25 +164,34 @@ def _differ_tenfold(means: Iterable[SeedMean]) -> bool:
     return bool(positive) and max(positive) > 10 * min(positive)
 
 
-def _add_legend(figure: Figure, runs: Sequence[Run], styles: Mapping[str, LineStyle]) -> None:
-    texts = {
+def _legend_texts(runs: Sequence[Run], labels: Iterable[str]) -> dict[str, str]:
+    """Each label with its number of seeds."""
+    return {
         label: f"{label}, {_seed_count([run for run in runs if run.label == label])}"
-        for label in styles
+        for label in labels
     }
+
+
+def _add_legend(
+    figure: Figure,
+    texts: Mapping[str, str],
+    styles: Mapping[str, LineStyle],
+    *,
+    columns: int,
+    title: str | None,
+) -> None:
+    """Adds a legend below the panels, and the height it takes."""
     handles = [
         Line2D([], [], color=s.color, linestyle=s.dashes, linewidth=1.8, label=texts[label])
         for label, s in styles.items()
     ]
-    # About 15 characters of legend an inch, 9 more for the handle and the gaps.
-    columns = max(1, int(figure.get_figwidth() * 15 / (max(map(len, texts.values())) + 9)))
-    columns = min(columns, len(handles))
     rows = -(-len(handles) // columns) + 2
     figure.set_figheight(figure.get_figheight() + 0.2 * rows)
     figure.legend(
         handles=handles,
-        title=LEGEND_TITLE if len(runs) > len({(run.task, run.label) for run in runs}) else None,
+        title=title,
         loc="outside lower center",
-        ncols=columns,
+        ncols=min(columns, len(handles)),
         fontsize=9,
         title_fontsize=8,
         handlelength=2.4,

@@ -24,9 +24,10 @@ code { overflow-wrap: anywhere; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-size: 0.85rem; }
 th, td { padding: 0.25rem 0.6rem; border-bottom: 1px solid #ddd; text-align: left;
-         vertical-align: top; }
+         vertical-align: top; white-space: nowrap; }
+td:last-child:not(.number) { white-space: normal; min-width: 14rem; }
 th { border-bottom: 2px solid #555; }
-.number { text-align: right; white-space: nowrap; }
+.number { text-align: right; }
 """
 
 

@@ -21,7 +21,7 @@ PANELS_ABREAST = 4
 PANEL_SIZE = (3.9, 2.9)  # inches
 RETURN, BONUS = "return_mean", "intrinsic_reward_mean"
 # A legend of more entries than the first has at least the second for its columns, in inches.
-SHORT_LEGEND, LEGEND_WIDTH = 12, 7.0
+SHORT_LEGEND, LEGEND_WIDTH = 12, 7.5
 LEGEND_CHARACTERS = 14  # an inch
 # Columns of curve.csv, each with its axis label.
 VALUES = {

@@ -57,3 +57,13 @@ def test_one_value_is_one_point_and_none_is_none(tmp_path):
 
     assert (point.frames.tolist(), point.mean.tolist()) == ([7], [0.5])
     assert mean_over_seeds(runs, "intrinsic_reward_mean") is None
+
+
+def test_seeds_that_end_a_batch_apart_are_drawn_to_the_least_of_their_ends(tmp_path):
+    for seed, end in enumerate((1000, 1010, 990, 500)):
+        write_trial(tmp_path, seed=seed, frames=[0, end], return_mean=[0.0, end])
+
+    got = mean_over_seeds(read_runs([tmp_path]).runs, "return_mean")
+
+    assert (got.frames[0], got.frames[-1]) == (0, 990)
+    assert set(got.seeds[got.frames > 500]) == {3} and set(got.seeds[got.frames <= 500]) == {4}

@@ -87,7 +87,7 @@ class Tables:
 
 def write_report(
     readings: Readings, out: Path, *, command: str, threshold: float | None = None
-) -> list[Path]:
+) -> tuple[list[Path], list[str]]:
     """Writes `index.html`, figures as PNG and SVG and tables as CSV and Markdown into `out`.
 
     Args:
@@ -98,7 +98,8 @@ def write_report(
         threshold: The return that counts as solved; None: each task's own.
 
     Returns:
-        Paths of all files, `index.html` first.
+        Paths of all files, `index.html` first, and what the report's reader is told of what is
+        wrong or missing: the notes of `readings`, and what could not be computed.
 
     Raises:
         ValueError: No run has reported anything.
@@ -121,7 +122,7 @@ def write_report(
         if len(table):
             table.to_csv(out / f"{name}.csv", index=False)
             files.append(out / f"{name}.csv")
-    return files
+    return files, notes
 
 
 def _tables(runs: Sequence[Run], threshold: float | None) -> tuple[Tables, list[str]]:

@@ -53,10 +53,10 @@ def report(args: argparse.Namespace) -> int:
     readings = read_runs(args.run_dirs)
     command = shlex.join(["rllib-ride", *args.argv])
     try:
-        files = write_report(readings, args.out, command=command, threshold=args.threshold)
+        files, notes = write_report(readings, args.out, command=command, threshold=args.threshold)
     except ValueError as error:
         raise ConfigError(str(error)) from error
-    for note in readings.notes:
+    for note in notes:
         print(note, file=sys.stderr)
     url = _save_to_wandb(readings.runs, args.threshold) if args.wandb else None
     rows = runs_table(readings.runs)
@@ -65,7 +65,7 @@ def report(args: argparse.Namespace) -> int:
             "out": str(args.out),
             "files": [str(path) for path in files],
             "runs": json.loads(rows.to_json(orient="records")),
-            "notes": readings.notes,
+            "notes": notes,
             "wandb": url,
         }
         print(json.dumps(told, indent=2))

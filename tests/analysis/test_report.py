@@ -170,10 +170,12 @@ def test_without_rliable_all_but_the_scores_is_there(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "rliable.library", None)
     write_trial(tmp_path, seed=2, frames=[1, 2], return_mean=[0.1, 0.2])
 
-    files = write_report(read_runs([tmp_path]), tmp_path / "out", command="rllib-ride")
+    files, notes = write_report(read_runs([tmp_path]), tmp_path / "out", command="rllib-ride")
 
     assert files[0].name == "index.html"
-    assert "pip install 'rllib-ride[report]'" in Page(files[0].read_text()).text
+    (note,) = notes
+    assert "pip install 'rllib-ride[report]'" in note
+    assert note in Page(files[0].read_text()).text
     names = {file.name for file in files}
     assert "curves.png" in names and "scores.png" not in names and "means.csv" not in names
 

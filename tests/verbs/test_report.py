@@ -9,6 +9,7 @@ from rllib_ride.verbs.exit_codes import BAD_INPUT, DONE
 
 
 def test_writes_the_report_and_prints_where_it_is(tmp_path, capsys):
+    pytest.importorskip("rliable")
     write_trial(tmp_path / "runs", record={"frames": 2}, frames=[1, 2], return_mean=[0, 0.7])
 
     code = main(["report", str(tmp_path / "runs"), "--out", str(tmp_path / "out")])
@@ -41,6 +42,7 @@ def test_json_is_one_document(tmp_path, capsys):
 
 
 def test_what_cannot_be_used_is_told_in_a_line_each_and_the_rest_reported(tmp_path, capsys):
+    pytest.importorskip("rliable")
     runs = tmp_path / "runs"
     write_trial(runs, seed=1, frames=[1, 2], return_mean=[0, 0.7])
     cut = write_trial(runs, seed=2, frames=[1, 2], return_mean=[0, 0.7]) / "curve.csv"

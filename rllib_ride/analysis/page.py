@@ -21,7 +21,7 @@ figure { margin: 0; }
 .panels img { width: 100%; max-width: 46rem; height: auto; }
 figcaption, .note { color: #333; font-size: 0.9rem; max-width: 60rem; }
 code { overflow-wrap: anywhere; }
-.wide { overflow-x: auto; }
+.wide { overflow-x: auto; margin: 1rem 0; }
 table { border-collapse: collapse; font-size: 0.85rem; }
 th, td { padding: 0.25rem 0.6rem; border-bottom: 1px solid #ddd; text-align: left;
          vertical-align: top; white-space: nowrap; }

@@ -180,8 +180,7 @@ def test_a_run_is_not_resumed_with_other_settings(folder, capsys, options, diffe
 
 
 def test_wandb_where_it_is_not_installed(folder, capsys, monkeypatch):
-    monkeypatch.setattr("ray.air.integrations.wandb.wandb", None)
-    monkeypatch.setenv("WANDB_MODE", "disabled")  # so that the test leaves it as it was
+    monkeypatch.setitem(sys.modules, "wandb", None)
 
     assert main(["run", "x.yaml", "--wandb", "offline"]) == 2
 

@@ -60,8 +60,9 @@ SOLVED = (
     "Frames to solve: the first frame at which the mean over the last 100 episodes reaches the "
     "return in the column 'solved at', a mean over the seeds that did, with the first and the last "
     "of them. The paper names no threshold, and its figures' values are in no text: beside it "
-    "stands what it says in words. The return is each seed's last one and 'frames' is where the seed "
-    "is that has come least far: where seeds have not come equally far, compare the scores instead."
+    "stands what it says in words. The return is each seed's last one and 'frames' is where the "
+    "seed is that has come least far: where seeds have not come equally far, compare the scores "
+    "instead."
 )
 SCORED = (
     "A run's score is its return, mean over 100 episodes, at one frame for all runs of a task: the "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,17 +15,22 @@ from rich.live import Live
 from rich.table import Table
 
 from rllib_ride.experiments.progress import Progress
-from rllib_ride.experiments.trial import Trial, short_env
+from rllib_ride.experiments.trial import Trial
 
 if TYPE_CHECKING:
     from ray.tune.experiment import Trial as TuneTrial
 
 _SECONDS_A_LINE = 30.0
+_MOST_LINES = 8  # at a time, where stderr is no terminal
+_LINES_BESIDE_ROWS = 3  # the table's head, its caption, and the prompt
 _RATE_OVER = 5  # results
 
 
 class LiveCallback(Callback):
-    """One row a trial: frames of total, frames a second, return, intrinsic reward, time left."""
+    """One row a trial: frames of total, frames a second, return, intrinsic reward, time left.
+
+    Where they are more than a screen holds, those that run come first, and the rest is counted.
+    """
 
     def __init__(self, trials: Sequence[Trial]) -> None:
         self._rows = {trial.name: _Row(trial) for trial in trials}
@@ -57,15 +62,19 @@ class LiveCallback(Callback):
         self._row(trial).update(Progress.of(result))
         if self._live is None and time.monotonic() - self._last_lines >= _SECONDS_A_LINE:
             self._last_lines = time.monotonic()
-            for row in self._rows.values():
-                if row.state == "running":
-                    row.print_line()
+            self._print_lines()
 
     def on_trial_complete(
         self, iteration: int, trials: list[TuneTrial], trial: TuneTrial, **info: Any
     ) -> None:
         """Marks the trial as done."""
         self._end(trial, "done")
+
+    def on_trial_recover(
+        self, iteration: int, trials: list[TuneTrial], trial: TuneTrial, **info: Any
+    ) -> None:
+        """Marks the trial as tried again, from its last checkpoint."""
+        self._end(trial, "trying again")
 
     def on_trial_error(
         self, iteration: int, trials: list[TuneTrial], trial: TuneTrial, **info: Any
@@ -87,19 +96,36 @@ class LiveCallback(Callback):
     def _row(self, trial: TuneTrial) -> _Row:
         return self._rows[trial.config["trial"]["name"]]
 
+    def _print_lines(self) -> None:
+        running = [row for row in self._rows.values() if row.state == "running"]
+        for row in running[:_MOST_LINES]:
+            row.print_line()
+        if len(running) > _MOST_LINES:
+            print(f"... {self._counts()}", file=sys.stderr, flush=True)
+
     def _table(self) -> Table:
-        table = Table(box=None, header_style="bold")
+        rows = list(self._rows.values())
+        fit = self._live.console.size.height - _LINES_BESIDE_ROWS if self._live else len(rows)
+        caption = None
+        if len(rows) > fit:
+            rows = sorted(rows, key=lambda row: _ORDER.get(row.state, 0))[:fit]
+            caption = f"{len(rows)} of {self._counts()}"
+        table = Table(box=None, header_style="bold", caption=caption, caption_justify="left")
         for name, justify in _COLUMNS:
             table.add_column(name, justify=justify, no_wrap=True)
-        for row in self._rows.values():
+        for row in rows:
             table.add_row(*row.cells())
         return table
 
+    def _counts(self) -> str:
+        states = Counter(row.state for row in self._rows.values())
+        told = ", ".join(f"{number} {state}" for state, number in states.most_common())
+        return f"{len(self._rows)} trials: {told}"
 
+
+_ORDER = {"running": 0, "failed": 1, "waiting": 2, "done": 3}  # any other state: first
 _COLUMNS: tuple[tuple[str, Any], ...] = (
-    ("method", "left"),
-    ("env", "left"),
-    ("seed", "right"),
+    ("trial", "left"),
     ("frames", "right"),
     ("frames/s", "right"),
     ("return", "right"),
@@ -122,12 +148,11 @@ class _Row:
 
     def cells(self) -> list[str]:
         trial = self.trial
-        name = [trial.method, short_env(trial.env), str(trial.seed)]
         if not self._recent:
-            return [*name, f"0 of {_frames(trial.frames)}", "", "", "", self.state]
+            return [trial.name, f"0 of {_frames(trial.frames)}", "", "", "", self.state]
         now = self._recent[-1]
         return [
-            *name,
+            trial.name,
             f"{_frames(now.frames)} of {_frames(trial.frames)}",
             f"{self._rate():,.0f}",
             _number(now.return_mean, ".2f"),
@@ -136,7 +161,7 @@ class _Row:
         ]
 
     def print_line(self) -> None:
-        _, _, _, frames, rate, mean, bonus, left = self.cells()
+        _, frames, rate, mean, bonus, left = self.cells()
         print(
             f"{self.trial.name}: {frames} frames, {rate or 0} frames/s, return {mean or '-'}, "
             f"intrinsic reward {bonus or '-'}, {left}{' left' if self.state == 'running' else ''}",

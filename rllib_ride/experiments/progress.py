@@ -17,6 +17,8 @@ from ray.rllib.utils.metrics import (
 )
 from ray.tune.result import TIME_TOTAL_S
 
+from rllib_ride.experiments.last_episodes import WINDOW
+from rllib_ride.experiments.trial import Trial
 from rllib_ride.rllib.ray_internals import EPISODE_RETURN_SQUARED_MEAN
 from rllib_ride.rllib.settings import ENV_FRAMES, INTRINSIC_MODULE_ID
 
@@ -62,4 +64,12 @@ class Progress:
             length_mean=float(sampled.get(EPISODE_LEN_MEAN, math.nan)),
             intrinsic_reward_mean=float(intrinsic.get("intrinsic_reward_mean", math.nan)),
             env_frames=float(sampled.get(ENV_FRAMES, math.nan)),
+        )
+
+    def solves(self, trial: Trial) -> bool:
+        """Whether the return, over no fewer than 100 episodes, is what the trial may stop at."""
+        return (
+            trial.stop_at_return is not None
+            and self.episodes >= WINDOW
+            and self.return_mean >= trial.stop_at_return
         )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ray.tune import Callback
 
 from rllib_ride.experiments.build import algorithm_config
+from rllib_ride.experiments.progress import Progress
 from rllib_ride.experiments.trial import Trial
 
 if TYPE_CHECKING:
@@ -29,20 +30,55 @@ _COUNTED = {
 
 
 class RecordCallback(Callback):
-    """Writes each trial's `run.json` when it first starts; a resumed trial keeps its own."""
+    """Writes each trial's `run.json` when it first starts, and into it how it ended.
+
+    A resumed trial keeps its own, with the frames that it is to have now.
+    """
 
     def on_trial_start(
         self, iteration: int, trials: list[TuneTrial], trial: TuneTrial, **info: Any
     ) -> None:
         """Writes the record."""
-        path = Path(trial.path or "") / RECORD_FILE
-        if path.exists():
-            return
-        path.parent.mkdir(parents=True, exist_ok=True)
         ours = Trial(**trial.config["trial"])
-        text = json.dumps(record(ours, algorithm_config(ours)), indent=2, default=str)
-        # Of an object without a text of its own Python tells the address, which is no fact.
-        path.write_text(re.sub(r" object at 0x[0-9a-f]+", "", text) + "\n", encoding="utf-8")
+        before = _read(trial)
+        if before is None:
+            _write(trial, record(ours, algorithm_config(ours)))
+        elif before["frames"] != ours.frames:
+            before.pop("ended", None)
+            _write(trial, {**before, "frames": ours.frames})
+
+    def on_trial_complete(
+        self, iteration: int, trials: list[TuneTrial], trial: TuneTrial, **info: Any
+    ) -> None:
+        """Adds why it ended, and with what return."""
+        ours, last = Trial(**trial.config["trial"]), Progress.of(trial.last_result)
+        if last.solves(ours):
+            why = f"solved: return {ours.stop_at_return:g} over 100 episodes"
+        else:
+            why = "all frames" if last.frames >= ours.frames else "behind other trials (ASHA)"
+        mean = None if last.return_mean != last.return_mean else last.return_mean
+        ended = {"why": why, "frames": last.frames, "return_mean": mean}
+        _write(trial, {**(_read(trial) or {}), "ended": ended})
+
+
+def _path(trial: TuneTrial) -> Path:
+    return Path(trial.path or "") / RECORD_FILE
+
+
+def _read(trial: TuneTrial) -> dict[str, Any] | None:
+    """The record there is; None if there is none, or a killed run left half of one."""
+    try:
+        return json.loads(_path(trial).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def _write(trial: TuneTrial, content: dict[str, Any]) -> None:
+    path = _path(trial)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(content, indent=2, default=str)
+    # Of an object without a text of its own Python tells the address, which is no fact.
+    path.write_text(re.sub(r" object at 0x[0-9a-f]+", "", text) + "\n", encoding="utf-8")
 
 
 def record(trial: Trial, config: AlgorithmConfig) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 import os
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,21 +12,25 @@ from typing import TYPE_CHECKING, Any
 
 import ray
 from ray import tune
+from ray.tune import ResumeConfig
 
+from rllib_ride.experiments.asha import FramesASHA
 from rllib_ride.experiments.connect import start_ray
 from rllib_ride.experiments.curve import CurveCallback
 from rllib_ride.experiments.errors import ConfigError
+from rllib_ride.experiments.interrupt import InterruptCallback, own_signals
 from rllib_ride.experiments.live import LiveCallback
 from rllib_ride.experiments.preflight import preflight
 from rllib_ride.experiments.progress import Progress
 from rllib_ride.experiments.record import RecordCallback
+from rllib_ride.experiments.resume import ResumeCallback, resumed_trials, write_trials
+from rllib_ride.experiments.retry import MAX_FAILURES, RetryCallback
+from rllib_ride.experiments.tensorboard import TensorBoardCallback
 from rllib_ride.experiments.trainable import TrialTrainable
 from rllib_ride.experiments.trial import Trial
 
 if TYPE_CHECKING:
     from ray.tune.experiment import Trial as TuneTrial
-
-TRIALS_FILE = "trials.json"
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,7 @@ class TrialOutcome:
         progress: Its last result; None if it never gave one.
         checkpoint: Its last checkpoint's folder, if there is one.
         error: One line of what went wrong, if it failed; `folder / "error.txt"` has all of it.
+        ended: Whether Tune took it for finished, if perhaps with fewer frames than it has now.
     """
 
     trial: Trial
@@ -45,14 +51,23 @@ class TrialOutcome:
     progress: Progress | None = None
     checkpoint: Path | None = None
     error: str | None = None
+    ended: bool = False
+
+    @property
+    def solved(self) -> bool:
+        """Whether it has reached the return that the experiment's `stop_at_return` asks for."""
+        return self.progress is not None and self.progress.solves(self.trial)
 
     @property
     def state(self) -> str:
-        """`done`, `failed` or `interrupted`."""
+        """`done`, `stopped` (early, by ASHA), `failed` or `interrupted`."""
         if self.error is not None:
             return "failed"
-        done = self.progress is not None and self.progress.frames >= self.trial.frames
-        return "done" if done and self.checkpoint else "interrupted"
+        if self.progress is None or self.checkpoint is None:
+            return "interrupted"
+        if self.solved or self.progress.frames >= self.trial.frames:
+            return "done"
+        return "stopped" if self.ended and self.trial.asha is not None else "interrupted"
 
 
 def experiment_folder(trials: Sequence[Trial], storage: Path) -> Path:
@@ -60,8 +75,12 @@ def experiment_folder(trials: Sequence[Trial], storage: Path) -> Path:
     return storage.resolve() / trials[0].experiment
 
 
-def check_folder(trials: Sequence[Trial], storage: Path, *, resume: bool) -> None:
+def check_folder(trials: Sequence[Trial], storage: Path, *, resume: bool) -> list[Trial]:
     """Refuses to write over another run, or to resume what is not this run.
+
+    Returns:
+        The trials as they will run. A resumed one may get more frames than it was started with;
+        its schedules stay those of its start.
 
     Raises:
         ConfigError: says which ways there are.
@@ -70,34 +89,14 @@ def check_folder(trials: Sequence[Trial], storage: Path, *, resume: bool) -> Non
     existing = next(parent for parent in (folder, *folder.parents) if parent.exists())
     if not existing.is_dir() or not os.access(existing, os.W_OK):
         raise ConfigError(f"--storage {storage}: {existing} is no folder that can be written to")
-    recorded = folder / TRIALS_FILE
-    if not resume:
-        if folder.exists() and any(folder.iterdir()):
-            raise ConfigError(
-                f"{folder} holds a run already: go on with it with --resume, or choose another "
-                f"folder with --storage or another 'experiment' name"
-            )
-        return
-    if not recorded.exists():
-        raise ConfigError(f"{folder} holds no run to resume: start it without --resume")
-    before = json.loads(recorded.read_text(encoding="utf-8"))
-    now = [trial.to_dict() for trial in trials]
-    if before != now:
+    if resume:
+        return resumed_trials(trials, folder)
+    if folder.exists() and any(folder.iterdir()):
         raise ConfigError(
-            f"{folder} holds a run of other settings: {_difference(before, now)}. A run is resumed "
-            "with the file and options it was started with"
+            f"{folder} holds a run already: go on with it with --resume, or choose another "
+            f"folder with --storage or another 'experiment' name"
         )
-
-
-def _difference(before: list[dict[str, Any]], now: list[dict[str, Any]]) -> str:
-    names_before, names_now = ([trial["name"] for trial in trials] for trials in (before, now))
-    if names_before != names_now:
-        return f"its trials are {', '.join(names_before)}, not {', '.join(names_now)}"
-    for old, new in zip(before, now, strict=True):
-        for key, value in old.items():
-            if new[key] != value:
-                return f"{key} of {old['name']} is {value}, not {new[key]}"
-    raise AssertionError("equal runs have no difference")
+    return list(trials)
 
 
 def run(
@@ -123,50 +122,88 @@ def run(
     Raises:
         ConfigError: See `check_folder`, `start_ray` and `preflight`.
     """
-    check_folder(trials, storage, resume=resume)
+    trials = check_folder(trials, storage, resume=resume)
     folder = experiment_folder(trials, storage)
-    tuner = _stored_tuner(folder) if resume else None
-    if tuner is not None:
-        before = _outcomes(tuner.get_results(), trials, folder)
-        if all(outcome.state == "done" for outcome in before):
+    own = [
+        InterruptCallback(),
+        ResumeCallback(trials),
+        RetryCallback(),
+        RecordCallback(),
+        CurveCallback(),
+        LiveCallback(trials),
+        TensorBoardCallback(),
+    ]
+    tuner = None
+    # Without such a file the run ended before Tune had kept anything.
+    if resume and any(folder.glob("experiment_state-*.json")):
+        before = _outcomes(_stored_tuner(folder).get_results(), trials, folder)
+        if all(outcome.state in ("done", "stopped") for outcome in before):
             return before
-    start_ray(address)
-    try:
-        preflight(trials, address)
-        tuner = tuner or _new_tuner(trials, folder, callbacks)
-        return _outcomes(tuner.fit(), trials, folder)
-    finally:
-        ray.shutdown()
+        extended = any(outcome.ended and outcome.state == "interrupted" for outcome in before)
+        tuner = _stored_tuner(folder, [*own, *callbacks], finished_too=extended)
+    with own_signals() as sigterm_as_ctrl_c:
+        try:
+            dashboard = start_ray(address)
+            sigterm_as_ctrl_c()
+            preflight(trials, address)
+            _say_how_to_watch(folder, dashboard)
+            folder.mkdir(parents=True, exist_ok=True)
+            write_trials(trials, folder)
+            tuner = tuner or _new_tuner(trials, folder, [*own, *callbacks])
+            with contextlib.redirect_stdout(sys.stderr):  # Ray tells of a killed process there
+                return _outcomes(tuner.fit(), trials, folder)
+        finally:
+            ray.shutdown()
 
 
-def _stored_tuner(folder: Path) -> tune.Tuner | None:
-    """The run in `folder` as Tune keeps it; None if it ended before Tune had kept anything."""
-    if not any(folder.glob("experiment_state-*.json")):
-        return None
-    return tune.Tuner.restore(str(folder), TrialTrainable, resume_errored=True)
+def _say_how_to_watch(folder: Path, dashboard: str | None) -> None:
+    if dashboard:
+        print(f"Ray's dashboard: http://{dashboard}", file=sys.stderr)
+    print(f"curves while it trains: tensorboard --logdir {folder}", file=sys.stderr)
 
 
-def _new_tuner(
-    trials: Sequence[Trial], folder: Path, callbacks: Sequence[tune.Callback]
+def _stored_tuner(
+    folder: Path, callbacks: Sequence[tune.Callback] = (), *, finished_too: bool = False
 ) -> tune.Tuner:
-    folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps([trial.to_dict() for trial in trials], indent=1)
-    (folder / TRIALS_FILE).write_text(text, encoding="utf-8")
+    """The run in `folder`, whose trials go on: failed ones, and finished ones if so asked."""
+    go_on: Any = ResumeConfig.ResumeType.RESUME  # Ray declares a string
+    finished: Any = go_on if finished_too else ResumeConfig.ResumeType.SKIP
+    config = ResumeConfig(finished=finished, unfinished=go_on, errored=go_on)
+    tuner = tune.Tuner.restore(str(folder), TrialTrainable, _resume_config=config)
+    # Tune would go on with the callbacks of the first start, such as its W&B mode.
+    assert tuner._local_tuner is not None, "no Ray client"
+    tuner._local_tuner.get_run_config().callbacks = list(callbacks)
+    return tuner
+
+
+def _new_tuner(trials: Sequence[Trial], folder: Path, callbacks: list[tune.Callback]) -> tune.Tuner:
     return tune.Tuner(
         TrialTrainable,
         param_space={"trial": tune.grid_search([trial.to_dict() for trial in trials])},
         tune_config=tune.TuneConfig(
-            trial_name_creator=_trial_name, trial_dirname_creator=_trial_name
+            scheduler=_scheduler(trials),
+            trial_name_creator=_trial_name,
+            trial_dirname_creator=_trial_name,
         ),
         run_config=tune.RunConfig(
             name=folder.name,
             storage_path=str(folder.parent),
-            callbacks=[RecordCallback(), CurveCallback(), LiveCallback(trials), *callbacks],
-            # By time, which the trainable does; two, so that one is whole if the other is not.
-            checkpoint_config=tune.CheckpointConfig(num_to_keep=2, checkpoint_at_end=True),
+            callbacks=callbacks,
+            # Saved by time, which the trainable does; the best is kept, and always the last.
+            checkpoint_config=tune.CheckpointConfig(
+                num_to_keep=1, checkpoint_score_attribute="return_mean", checkpoint_at_end=True
+            ),
+            failure_config=tune.FailureConfig(max_failures=MAX_FAILURES),
             verbose=0,
         ),
     )
+
+
+def _scheduler(trials: Sequence[Trial]) -> FramesASHA | None:
+    asha = trials[0].asha
+    if asha is None:
+        return None
+    return FramesASHA(frames=max(trials[0].frames, asha["grace_frames"]), **asha)
 
 
 def _trial_name(trial: TuneTrial) -> str:
@@ -190,6 +227,7 @@ def _outcomes(
                 progress=Progress.of(result.metrics) if result.metrics else None,
                 checkpoint=Path(result.checkpoint.path) if result.checkpoint else None,
                 error=_last_line(result.error) if result.error else None,
+                ended=bool(result.metrics and result.metrics.get("done")),
             )
         )
     return outcomes

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from rllib_ride.experiments import yaml_file
 from rllib_ride.experiments.errors import ConfigError, unknown
@@ -85,6 +86,22 @@ def _grid(value: Any) -> dict[str, list[Any]]:
     return value
 
 
+_ASHA_FORM = "must be {grace_frames: ..., reduction_factor: ...}"
+
+
+def _asha(value: Any) -> dict[str, Any] | None:
+    if value is None:
+        return None
+    if not isinstance(value, dict) or set(value) - {"grace_frames", "reduction_factor"}:
+        raise ValueError(_ASHA_FORM)
+    grace, factor = _whole(value.get("grace_frames"), least=1), value.get("reduction_factor", 4)
+    if grace is None:
+        raise ValueError(f"{_ASHA_FORM} with whole grace_frames of at least 1")
+    if isinstance(factor, bool) or not isinstance(factor, int | float) or not 1 < factor < 1e6:
+        raise ValueError(f"{_ASHA_FORM} with a reduction_factor above 1")
+    return {"grace_frames": grace, "reduction_factor": factor}
+
+
 class ExperimentSpec(BaseModel):
     """One experiment: every env with every method, seed and grid point is a trial.
 
@@ -99,7 +116,11 @@ class ExperimentSpec(BaseModel):
         config: Overrides by RLlib's names; `intrinsic` holds those of the intrinsic reward, and
             `preset` those of the preset's own values.
         grid: Config keys (dotted for nested ones) with the lists of values to search.
-        checkpoint_every_s: Seconds of training between checkpoints; what an interruption may lose.
+        checkpoint_every_s: Seconds of training between checkpoints; what a kill may lose.
+        stop_at_return: Where a trial stops before its frames: the mean return over 100 episodes.
+        asha: `grace_frames` and `reduction_factor` (4 if not given) of asynchronous successive
+            halving, which ends trials of a low return early: for searching a grid on one
+            environment, not for comparing methods, whose curves it cuts.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
@@ -113,6 +134,17 @@ class ExperimentSpec(BaseModel):
     config: dict[str, Any] = {}
     grid: Annotated[dict[str, list[Any]], BeforeValidator(_grid)] = {}
     checkpoint_every_s: Annotated[float, Field(strict=True, gt=0)] = 60.0
+    stop_at_return: Annotated[float | None, Field(strict=True, allow_inf_nan=False)] = None
+    asha: Annotated[dict[str, Any] | None, BeforeValidator(_asha)] = None
+
+    @model_validator(mode="after")
+    def _check_asha(self) -> ExperimentSpec:
+        if self.asha is not None and len(self.env) > 1:
+            raise ValueError("key 'asha' compares returns, so it needs one environment")
+        frames = self.frames if isinstance(self.frames, int) else math.inf  # the paper's: 3e7, 1e8
+        if self.asha is not None and self.asha["grace_frames"] > frames:
+            raise ValueError(f"key 'asha' has grace_frames above the {self.frames} frames")
+        return self
 
 
 def load_spec(path: str | Path) -> ExperimentSpec:
@@ -132,6 +164,8 @@ def _first_message(error: ValidationError) -> str:
     # A mistyped key is also a missing one: the unknown key is the message that helps.
     problems = sorted(error.errors(), key=lambda problem: problem["type"] != "extra_forbidden")
     problem = problems[0]
+    if not problem["loc"]:  # of keys together
+        return str(problem["ctx"]["error"])
     key = ".".join(str(part) for part in problem["loc"])
     match problem["type"]:
         case "extra_forbidden":
@@ -146,6 +180,8 @@ def _first_message(error: ValidationError) -> str:
             right = "must be text"
         case "dict_type":
             right = "must hold keys and values"
+        case "float_type" if key == "stop_at_return":
+            right = "must be a number"
         case "float_type" | "greater_than":
             right = "must be a positive number of seconds"
         case _:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
-from ray.rllib.utils.metrics import NUM_ENV_STEPS_SAMPLED_LIFETIME
 from ray.tune import Trainable
 from ray.tune.execution.placement_groups import PlacementGroupFactory
 from ray.tune.result import DONE, SHOULD_CHECKPOINT
 
+from rllib_ride.experiments import checkpoints
 from rllib_ride.experiments.build import algorithm_class, algorithm_config, resource_request
 from rllib_ride.experiments.last_episodes import LastEpisodes
+from rllib_ride.experiments.progress import Progress
 from rllib_ride.experiments.trial import Trial
 
 
@@ -41,11 +43,16 @@ class TrialTrainable(Trainable):
         self._saved_at = time.monotonic()
 
     def step(self) -> dict[str, Any]:
-        """One iteration of the algorithm."""
+        """One iteration of the algorithm; ends the trial at its frames, or once it is solved.
+
+        The result is RLlib's with `frames` and `return_mean` on top, for what compares trials.
+        """
         result = self._algorithm.train()
         self._last_episodes.update(result)
         result.pop("config", None)  # hundreds of keys in every line of Tune's result.json
-        result[DONE] = result[NUM_ENV_STEPS_SAMPLED_LIFETIME] >= self._trial.frames
+        now = Progress.of(result)
+        result["frames"], result["return_mean"] = now.frames, now.return_mean
+        result[DONE] = now.frames >= self._trial.frames or now.solves(self._trial)
         result[SHOULD_CHECKPOINT] = (
             time.monotonic() - self._saved_at >= self._trial.checkpoint_every_s
         )
@@ -55,10 +62,17 @@ class TrialTrainable(Trainable):
         """Saves the algorithm in RLlib's own layout."""
         self._algorithm.save_to_path(checkpoint_dir)
         self._last_episodes.save(checkpoint_dir)
+        checkpoints.seal(checkpoint_dir, self._last_result or {})
         self._saved_at = time.monotonic()
 
     def load_checkpoint(self, checkpoint: Any) -> None:
-        """Goes on from a checkpoint's folder: weights, optimizers, schedules, frames."""
+        """Goes on from a checkpoint's folder: weights, optimizers, schedules, frames.
+
+        Raises:
+            ValueError: A file of the checkpoint is missing or not what was saved.
+        """
+        if checkpoints.result_of(Path(checkpoint)) is None:
+            raise ValueError(f"{checkpoint}: files are missing or not as they were saved")
         self._algorithm.restore_from_path(checkpoint)
         self._last_episodes.load(checkpoint)
 

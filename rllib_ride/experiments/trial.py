@@ -32,6 +32,8 @@ class Trial:
         config: Overrides by RLlib's names; `intrinsic` holds those of the intrinsic reward, and
             `preset` those of the preset's own values.
         checkpoint_every_s: Seconds of training between checkpoints.
+        stop_at_return: Mean return over 100 episodes at which the trial stops before its frames.
+        asha: Settings of ASHA, which then may end the trial; see `ExperimentSpec`.
     """
 
     experiment: str
@@ -45,6 +47,8 @@ class Trial:
     schedule_frames: int
     config: dict[str, Any]
     checkpoint_every_s: float
+    stop_at_return: float | None = None
+    asha: dict[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The trial as plain values; `Trial(**trial.to_dict()) == trial`."""
@@ -93,6 +97,8 @@ def expand(
             schedule_frames=max(total, frames or 0),
             config=_merged(spec.config, point, overrides or {}),
             checkpoint_every_s=spec.checkpoint_every_s,
+            stop_at_return=spec.stop_at_return,
+            asha=spec.asha,
         )
         for env, total in ((env, _frames(env, spec)) for env in chosen_envs)
         for method in _narrow("method", spec.method, methods)

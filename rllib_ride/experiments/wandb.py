@@ -1,32 +1,222 @@
-"""Logging to Weights & Biases, through Ray's own callback."""
+"""Logging to Weights & Biases: a run a trial, a key a metric, frames for steps.
+
+Ray's own callback logs every number RLlib has, over iterations, from one actor a trial to which it
+hands the API key; a resumed trial logs some steps twice.
+"""
 
 from __future__ import annotations
 
-import os
+import contextlib
+import json
+import shutil
+import uuid
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ray.tune import Callback
+from ray.tune.result import EXPR_RESULT_FILE
 
+from rllib_ride.experiments.curve import COLUMNS, CURVE_FILE, read_curve
 from rllib_ride.experiments.errors import ConfigError
+from rllib_ride.experiments.record import RECORD_FILE
+from rllib_ride.experiments.scalars import scalars
+from rllib_ride.experiments.trial import Trial, short_env
+
+if TYPE_CHECKING:
+    from ray.tune import Checkpoint
+    from ray.tune.experiment import Trial as TuneTrial
+    from wandb import Run
+
+STATE_FILE = "wandb.json"
 
 
-def wandb_callbacks(mode: str, project: str) -> list[Callback]:
+def wandb_callbacks(mode: str, project: str, *, artifacts: bool = False) -> list[Callback]:
     """The callback that logs each trial as a W&B run; none where `mode` is `off`.
 
     Args:
         mode: `off`, `offline` (files for `wandb sync`) or `online`.
         project: The W&B project that the runs go to.
+        artifacts: Whether each trial's last checkpoint is logged too, when it ends.
 
     Raises:
         ConfigError: W&B is not installed.
     """
     if mode == "off":
         return []
-    from ray.air.integrations.wandb import WandbLoggerCallback
-
-    os.environ["WANDB_MODE"] = mode
     try:
-        return [WandbLoggerCallback(project=project)]
-    except RuntimeError:  # Ray could not import it
+        import wandb  # noqa: F401
+    except ImportError:
         raise ConfigError(
             f"--wandb {mode} needs the package wandb: pip install 'rllib-ride[wandb]'"
         ) from None
+    return [WandbCallback(mode, project, artifacts=artifacts)]
+
+
+class WandbCallback(Callback):
+    """Logs the rows of `curve.csv` with the losses beside them. Has to come after `CurveCallback`.
+
+    A row is logged once a checkpoint has it: then no resumed run takes it back or logs it again.
+    What a kill kept W&B from writing is logged when the run is resumed, from the trial's own files.
+    """
+
+    def __init__(self, mode: str, project: str, *, artifacts: bool) -> None:
+        self._mode, self._project, self._artifacts = mode, project, artifacts
+        self._runs: dict[str, Run] = {}
+        self._steps: dict[str, int] = {}  # the last that each run has
+        self._losses: dict[str, dict[int, dict[str, float]]] = {}  # by trial, by frames
+
+    def on_trial_start(
+        self, iteration: int, trials: list[TuneTrial], trial: TuneTrial, **info: Any
+    ) -> None:
+        """Starts the trial's run, or goes on with it."""
+        self._losses[trial.trial_id] = {}
+        if trial.trial_id in self._runs:  # tried again after an error
+            return
+        self._start(trial)
+        for result in _results(_folder(trial)):
+            self.on_trial_result(iteration, trials, trial, result)
+        self._log_rows(trial)
+
+    def on_trial_result(
+        self,
+        iteration: int,
+        trials: list[TuneTrial],
+        trial: TuneTrial,
+        result: dict[str, Any],
+        **info: Any,
+    ) -> None:
+        """Keeps the losses until a checkpoint."""
+        values = scalars(result)
+        losses = {name: value for name, value in values.items() if name not in COLUMNS}
+        self._losses[trial.trial_id][int(values["frames"])] = losses
+
+    def on_checkpoint(
+        self,
+        iteration: int,
+        trials: list[TuneTrial],
+        trial: TuneTrial,
+        checkpoint: Checkpoint,
+        **info: Any,
+    ) -> None:
+        """Logs what is safe now."""
+        self._log_rows(trial)
+
+    def on_trial_complete(
+        self, iteration: int, trials: list[TuneTrial], trial: TuneTrial, **info: Any
+    ) -> None:
+        """Ends the run, which then counts as finished."""
+        run = self._runs[trial.trial_id]
+        run.save(str(_folder(trial) / RECORD_FILE), base_path=str(_folder(trial)), policy="now")
+        if self._artifacts and trial.checkpoint is not None:
+            run.log_artifact(trial.checkpoint.path, name=f"checkpoint-{run.id}", type="model")
+        self._finish(trial, exit_code=0)
+
+    def on_trial_error(
+        self, iteration: int, trials: list[TuneTrial], trial: TuneTrial, **info: Any
+    ) -> None:
+        """Ends the run, which then counts as failed."""
+        self._finish(trial, exit_code=1)
+
+    def on_experiment_end(self, trials: list[TuneTrial], **info: Any) -> None:
+        """Ends the runs of trials that are interrupted."""
+        for trial in trials:
+            self._finish(trial, exit_code=1)
+
+    def _start(self, trial: TuneTrial) -> None:
+        import wandb
+
+        ours, folder = Trial(**trial.config["trial"]), _folder(trial)
+        state = _read_state(folder)
+        if state["open"]:  # cut off by a kill; its rows are logged again
+            shutil.rmtree(folder / "wandb" / state["open"], ignore_errors=True)
+        run = wandb.init(
+            project=self._project,
+            id=state["id"],
+            name=ours.name,
+            group=f"{short_env(ours.env)} {ours.method}",
+            job_type="train",
+            tags=[ours.method, short_env(ours.env), ours.preset],
+            config=json.loads((folder / RECORD_FILE).read_text(encoding="utf-8")),
+            resume="allow" if self._mode == "online" else None,
+            allow_val_change=True,
+            **_init_settings(self._mode, folder),
+        )
+        # Online, the server knows what it has; a run that is new there begins at step 0.
+        self._steps[trial.trial_id] = run.step - 1 if self._mode == "online" else state["step"]
+        self._runs[trial.trial_id] = run
+        if self._mode == "offline":
+            state["open"] = Path(run.dir).parent.name
+        _write_state(folder, state)
+
+    def _log_rows(self, trial: TuneTrial) -> None:
+        """Logs the curve's rows from the last logged one on."""
+        run, losses = self._runs[trial.trial_id], self._losses[trial.trial_id]
+        for row in read_curve(_folder(trial) / CURVE_FILE):
+            frames = int(row["frames"])
+            if frames > self._steps[trial.trial_id]:
+                numbers = {name: float(text) for name, text in row.items() if text}
+                run.log({**numbers, **losses.get(frames, {})}, step=frames)
+                self._steps[trial.trial_id] = frames
+        losses.clear()
+
+    def _finish(self, trial: TuneTrial, exit_code: int) -> None:
+        run = self._runs.pop(trial.trial_id, None)
+        if run is not None:
+            run.finish(exit_code=exit_code)
+            step = self._steps[trial.trial_id]
+            _write_state(_folder(trial), {"id": run.id, "step": step, "open": None})
+
+
+def log_figures(files: Sequence[Path], mode: str, project: str, folder: Path) -> None:
+    """Logs an experiment's figures and tables as an artifact of a run of its own."""
+    import wandb
+
+    run = wandb.init(
+        project=project,
+        name="figures",
+        job_type="figures",
+        **_init_settings(mode, folder),
+    )
+    artifact = wandb.Artifact("figures", type="figures")
+    for file in files:
+        artifact.add_file(str(file))
+    run.log_artifact(artifact)
+    run.finish()
+
+
+def _init_settings(mode: str, folder: Path) -> dict[str, Any]:
+    import wandb
+
+    return {
+        "dir": folder,
+        "mode": mode,
+        "reinit": "create_new",  # one process logs many trials
+        "settings": wandb.Settings(console="off", silent=True, save_code=False),
+    }
+
+
+def _folder(trial: TuneTrial) -> Path:
+    return Path(trial.path or "")
+
+
+def _results(folder: Path) -> Iterator[dict[str, Any]]:
+    """What Tune has kept of a trial's results, in which a killed run may have left half a line."""
+    path = folder / EXPR_RESULT_FILE
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
+        with contextlib.suppress(ValueError):
+            yield json.loads(line)
+
+
+def _read_state(folder: Path) -> dict[str, Any]:
+    """The run's id, made up once, the last step it has, and the folder that a kill left open."""
+    try:
+        return json.loads((folder / STATE_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {"id": uuid.uuid4().hex[:8], "step": 0, "open": None}
+
+
+def _write_state(folder: Path, state: dict[str, Any]) -> None:
+    part = folder / f"{STATE_FILE}.part"
+    part.write_text(json.dumps(state), encoding="utf-8")
+    part.replace(folder / STATE_FILE)

@@ -30,6 +30,9 @@ def add_parser(verbs: argparse._SubParsersAction) -> None:
     )
     parser.add_argument("--resume", action="store_true", help="go on from the last checkpoints")
     parser.add_argument("--wandb", choices=["off", "offline", "online"], default="off")
+    parser.add_argument(
+        "--wandb-artifacts", action="store_true", help="also log checkpoints and figures to W&B"
+    )
     parser.add_argument("--address", help="of a Ray cluster; auto: the one this machine is in")
     parser.add_argument("--dry-run", action="store_true", help="print the trials and run none")
 
@@ -41,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     trials = [planned.trial for planned in planned_trials(args)]
     from rllib_ride.experiments.runner import check_folder, experiment_folder
     from rllib_ride.experiments.runner import run as run_trials
-    from rllib_ride.experiments.wandb import wandb_callbacks
+    from rllib_ride.experiments.wandb import log_figures, wandb_callbacks
 
     check_folder(trials, args.storage, resume=args.resume)
     ended = run_trials(
@@ -49,11 +52,13 @@ def run(args: argparse.Namespace) -> int:
         args.storage,
         resume=args.resume,
         address=args.address,
-        callbacks=wandb_callbacks(args.wandb, trials[0].experiment),
+        callbacks=wandb_callbacks(args.wandb, trials[0].experiment, artifacts=args.wandb_artifacts),
     )
     folder = experiment_folder(trials, args.storage)
     interrupted = any(outcome.state == "interrupted" for outcome in ended)
     files = [] if interrupted else _write_results(folder, ended)
+    if files and args.wandb != "off" and args.wandb_artifacts:
+        log_figures(files, args.wandb, trials[0].experiment, folder)
     rows = [_outcome_row(outcome) for outcome in ended]
     if args.json:
         paths = [str(path) for path in files]
@@ -74,6 +79,7 @@ def _outcome_row(outcome: TrialOutcome) -> dict[str, Any]:
     return {
         "trial": outcome.trial.name,
         "state": outcome.state,
+        "solved": outcome.solved,
         "frames": progress.frames if progress else 0,
         "return_mean": None if math.isnan(mean) else round(mean, 4),
         "minutes": round(progress.wall_s / 60, 1) if progress else 0.0,

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import pickle
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from rich.console import Console
+from rich.live import Live
 
 from rllib_ride.experiments.live import LiveCallback
 from rllib_ride.experiments.trial import Trial
@@ -52,13 +56,13 @@ def cells(live):
 
 
 def test_cells_say_how_fast_and_how_long_still(live):
-    assert cells(live) == ["ride", "A", "7", "0 of 2.00M", "", "", "", "waiting"]
+    assert cells(live) == ["ride_A_seed7", "0 of 2.00M", "", "", "", "waiting"]
 
     live.on_trial_result(0, [], TUNE_TRIAL, result(100_000, 100))
     live.on_trial_result(0, [], TUNE_TRIAL, result(200_000, 110))
 
     # The last 100,000 frames took 10 s; the first rate, 1,000 a second, is past.
-    assert cells(live) == ["ride", "A", "7", "0.20M of 2.00M", "10,000", "0.26", "0.0125", "3:00"]
+    assert cells(live) == ["ride_A_seed7", "0.20M of 2.00M", "10,000", "0.26", "0.0125", "3:00"]
 
 
 def test_long_waits_are_told_in_hours(live):
@@ -71,7 +75,7 @@ def test_a_resumed_trial_is_not_credited_with_the_frames_before(live):
     live.on_trial_result(0, [], TUNE_TRIAL, result(1_000_000, 1000))
     live.on_trial_result(0, [], TUNE_TRIAL, result(1_000_500, 1010))
 
-    assert cells(live)[4] == "50"
+    assert cells(live)[2] == "50"
 
 
 def test_without_a_terminal_lines_come_now_and_then_and_at_the_end(live, capsys):
@@ -87,3 +91,39 @@ def test_without_a_terminal_lines_come_now_and_then_and_at_the_end(live, capsys)
         "ride_A_seed7: 49,000 of 2.00M frames, 1,000 frames/s, return 0.26, "
         "intrinsic reward 0.0125, done",
     ]
+
+
+def many(number):
+    trials = [replace(TRIAL, name=f"ride_A_seed{seed}", seed=seed) for seed in range(number)]
+    callback = LiveCallback(trials)
+    return callback, [SimpleNamespace(config={"trial": trial.to_dict()}) for trial in trials]
+
+
+def test_without_a_terminal_forty_running_trials_are_not_forty_lines(capsys):
+    callback, trials = many(40)
+    callback.setup()
+    callback._last_lines = float("inf")  # as if lines had just been printed
+    for trial in trials[:30]:
+        callback.on_trial_result(0, [], trial, result(1000, 1))
+    callback._last_lines = float("-inf")
+    callback.on_trial_result(0, [], trials[0], result(2000, 2))
+
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 9
+    assert lines[-1] == "... 40 trials: 30 running, 10 waiting"
+
+
+def test_on_a_screen_that_is_too_small_the_running_ones_come_first(capsys):
+    callback, trials = many(40)
+    console = Console(file=io.StringIO(), force_terminal=True, width=100, height=13)
+    callback._live = Live(console=console)
+    callback._row(trials[3]).state = "failed"
+    callback._row(trials[0]).state = "done"
+    for trial in trials[20:24]:
+        callback.on_trial_result(0, [], trial, result(1000, 1))
+
+    table = callback._table()
+    names = list(table.columns[0].cells)
+    assert names[:5] == [f"ride_A_seed{seed}" for seed in (20, 21, 22, 23, 3)]
+    assert len(names) == 10
+    assert table.caption == "10 of 40 trials: 34 waiting, 4 running, 1 done, 1 failed"

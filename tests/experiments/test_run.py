@@ -6,15 +6,22 @@ import json
 import os
 import signal
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from ray import tune
 
 from helpers.command import command, start
+from helpers.event_files import read_events
 from helpers.faulty_env import ENV_ID as FAULTY
 from rllib_ride.cli import main
 from rllib_ride.experiments.curve import read_curve
+from rllib_ride.experiments.trainable import TrialTrainable
 
+FRAMES = 12_000
+HAS_WANDB = find_spec("wandb") is not None
+OPTIONS = ("tiny.yaml", *(("--wandb", "offline") if HAS_WANDB else ()))
 EXPERIMENT = """
 experiment: tiny
 env: {env}
@@ -46,12 +53,12 @@ def wait_for(condition, process) -> None:
 
 @pytest.fixture(scope="module")
 def interrupted(tmp_path_factory):
-    """A run stopped by Ctrl-C after a checkpoint, then killed, then brought to its end.
+    """A run stopped by Ctrl-C after a checkpoint, then killed, ended, and given more frames.
 
-    Gives its folder, and (exit code, stderr, curve) after each of the three.
+    Gives its folder, and (exit code, stderr, curve) after each of the four.
     """
     folder = tmp_path_factory.mktemp("interrupted")
-    write(folder, "MiniGrid-Empty-5x5-v0", frames=12_000)
+    write(folder, "MiniGrid-Empty-5x5-v0", frames=FRAMES)
     trial = folder / "runs" / "tiny" / "ride_Empty-5x5_seed5"
     curve = trial / "curve.csv"
     told = []
@@ -60,54 +67,95 @@ def interrupted(tmp_path_factory):
         """Number of the newest checkpoint, or -1."""
         return max((int(path.name[-6:]) for path in trial.glob("checkpoint_*")), default=-1)
 
-    process = start("run", "tiny.yaml", folder=folder)
+    process = start("run", *OPTIONS, folder=folder)
     wait_for(lambda: checkpoints() >= 1, process)
     length = len(read_curve(curve))
     wait_for(lambda: len(read_curve(curve)) > length, process)
-    os.killpg(process.pid, signal.SIGINT)
+    process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=120)
     told.append((process.returncode, err, read_curve(curve)))
 
     newest = checkpoints()
-    process = start("run", "tiny.yaml", "--resume", folder=folder)
+    process = start("run", *OPTIONS, "--resume", folder=folder)
     wait_for(lambda: checkpoints() >= newest + 1, process)
     os.killpg(process.pid, signal.SIGKILL)
     _, err = process.communicate(timeout=120)
     told.append((process.returncode, err, read_curve(curve)))
 
-    code, _, err = command("run", "tiny.yaml", "--resume", folder=folder)
-    told.append((code, err, read_curve(curve)))
+    for more in ([], ["--frames", str(FRAMES + 1000)]):
+        code, _, err = command("run", *OPTIONS, "--resume", *more, folder=folder)
+        told.append((code, err, read_curve(curve)))
     return folder, told
 
 
+def assert_rises(curve):
+    for column in ("frames", "wall_s", "episodes"):
+        values = [float(row[column]) for row in curve]
+        assert values == sorted(values)
+    for column in ("frames", "wall_s"):
+        values = [float(row[column]) for row in curve]
+        assert len(set(values)) == len(values)
+
+
 def test_ctrl_c_ends_with_130_and_the_command_that_goes_on(interrupted):
-    _, [(code, err, _), *_] = interrupted
+    folder, [(code, err, _), *_] = interrupted
 
     assert code == 130, err
-    assert err.splitlines()[-1] == ("interrupted; go on with: rllib-ride run tiny.yaml --resume")
+    assert f"curves while it trains: tensorboard --logdir {folder / 'runs' / 'tiny'}" in err
+    assert err.splitlines()[-2:] == [
+        "saving checkpoints; again to end at once",
+        f"interrupted; go on with: rllib-ride run {' '.join(OPTIONS)} --resume",
+    ]
     assert "Traceback" not in err
 
 
-def test_a_resumed_run_goes_on_from_its_checkpoint_with_one_curve(interrupted):
-    _, [(_, _, first), (_, _, second), (code, err, last)] = interrupted
+def test_ctrl_c_loses_nothing_and_a_kill_what_came_after_the_last_checkpoint(interrupted):
+    _, [(_, _, first), (_, _, second), (code, err, third), _] = interrupted
 
     assert code == 0, err
-    frames = [int(row["frames"]) for row in last]
-    assert frames == sorted(set(frames))
-    assert frames[-1] >= 12_000
-    wall_s = [float(row["wall_s"]) for row in last]
-    assert wall_s == sorted(set(wall_s))
-    # It did not begin again: what each curve had up to a checkpoint is still there.
-    assert last[0] == second[0] == first[0]
-    kept = [row for row in first if row in last]
-    assert len(kept) >= 2
-    assert int(second[-1]["frames"]) > int(kept[-1]["frames"])
+    assert_rises(third)
+    assert int(third[-1]["frames"]) >= FRAMES
+    assert second[: len(first)] == first
+    assert len(second) > len(first)
+    kept = [row for row in second if row in third]
+    assert third[: len(kept)] == kept
+    # A checkpoint a second: of the killed run's rows, one a second, two may be lost.
+    assert len(first) < len(kept) and len(second) - len(kept) <= 2
+
+
+def test_a_finished_run_is_given_more_frames(interrupted):
+    _, [*_, (_, _, third), (code, err, fourth)] = interrupted
+
+    assert code == 0, err
+    assert_rises(fourth)
+    assert fourth[: len(third)] == third
+    assert int(fourth[-1]["frames"]) >= FRAMES + 1000
+
+
+@pytest.mark.skipif(not HAS_WANDB, reason="needs wandb")
+def test_weights_and_biases_has_each_row_of_the_curve_once(interrupted):
+    from helpers.wandb_log import read_log
+
+    folder, [*_, (_, _, curve)] = interrupted
+    logs = sorted((folder / "runs" / "tiny").glob("*/wandb/offline-run-*/run-*.wandb"))
+    runs = [read_log(path) for path in logs]
+
+    assert len(runs) == 3  # what the kill left was begun again by the next
+    assert len({run.id for run in runs}) == 1
+    steps = [step for run in runs for step, _ in run.rows]
+    assert steps == [int(row["frames"]) for row in curve]
+    logged = [values for run in runs for _, values in run.rows]
+    assert [f"{values['return_mean']:.6g}" for values in logged if "return_mean" in values] == [
+        row["return_mean"] for row in curve if row["return_mean"]
+    ]
+    assert {"policy/entropy", "intrinsic/inverse_loss"} < set(logged[-1])
 
 
 def test_a_finished_run_is_told_to_be_finished_and_stays_as_it_is(interrupted):
     folder, [*_, (_, _, curve)] = interrupted
+    more = ("--frames", str(FRAMES + 1000))
 
-    code, out, err = command("run", "tiny.yaml", "--resume", "--json", folder=folder)
+    code, out, err = command("run", "tiny.yaml", "--resume", *more, "--json", folder=folder)
 
     assert code == 0, err
     assert f"finished: {folder / 'runs' / 'tiny'}" in err
@@ -119,13 +167,32 @@ def test_a_finished_run_is_told_to_be_finished_and_stays_as_it_is(interrupted):
     assert read_curve(folder / "runs" / "tiny" / trial["trial"] / "curve.csv") == curve
 
 
+def test_tune_and_tensorboard_can_read_it(interrupted):
+    folder, [*_, (_, _, curve)] = interrupted
+    trial = folder / "runs" / "tiny" / "ride_Empty-5x5_seed5"
+
+    results = tune.Tuner.restore(str(trial.parent), TrialTrainable).get_results()
+    assert results.num_errors == 0
+    best = results.get_best_result("return_mean", "max")
+    assert Path(best.path) == trial
+    history = best.metrics_dataframe
+    assert history["frames"].iloc[-1] == int(curve[-1]["frames"])
+    points = [point for path in sorted(trial.glob("events.*")) for point in read_events(path)]
+    steps = {step for step, name, _ in points if name == "ray/tune/frames"}
+    # The kill may have come before the last point was on the disk.
+    assert len({int(row["frames"]) for row in curve} - steps) <= 1
+    assert 10 < len({name for _, name, _ in points}) < 40
+
+
 def test_the_record_says_what_the_trial_was(interrupted):
     folder, _ = interrupted
     record = json.loads((folder / "runs/tiny/ride_Empty-5x5_seed5/run.json").read_text())
 
     assert record["method"] == "ride"
     assert record["env"] == "MiniGrid-Empty-5x5-v0"
-    assert (record["seed"], record["preset"], record["frames"]) == (5, "tuned", 12_000)
+    assert (record["seed"], record["preset"], record["frames"]) == (5, "tuned", FRAMES + 1000)
+    assert record["ended"]["why"] == "all frames"
+    assert record["ended"]["frames"] >= FRAMES + 1000
     assert record["policy_sees"] == record["bonus_sees"] == "Box(0, 255, (7, 7, 3), uint8)"
     assert record["counts_see"].startswith("the full grid")
     assert record["config"]["num_envs_per_env_runner"] == 2
@@ -160,6 +227,52 @@ def test_its_checkpoint_can_be_evaluated(interrupted, capsys):
     assert f"did you mean {checkpoint}?" in capsys.readouterr().err
     assert main(["evaluate", checkpoint, "--env", "CartPole-v1"]) == 2
     assert "environment CartPole-v1 has the observation space Box" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_killed_trial_is_tried_again_and_ends_when_it_is_solved(tmp_path):
+    write(tmp_path, "MiniGrid-Empty-5x5-v0", frames=1_000_000)
+    with (tmp_path / "tiny.yaml").open("a") as file:
+        file.write("stop_at_return: 0.1\n")
+    trial = tmp_path / "runs" / "tiny" / "ride_Empty-5x5_seed5"
+
+    process = start("run", "tiny.yaml", "--json", folder=tmp_path)
+    wait_for(lambda: any(trial.glob("checkpoint_*/seal.json")), process)
+    first = read_curve(trial / "curve.csv")[0]
+    os.kill(json.loads((trial / "result.json").read_text().splitlines()[0])["pid"], signal.SIGKILL)
+    out, err = process.communicate(timeout=300)
+
+    assert process.returncode == 0, err
+    assert "ride_Empty-5x5_seed5: " in err and "trying again" in err
+    (row,) = json.loads(out)["trials"]
+    assert (row["state"], row["solved"]) == ("done", True)
+    curve = read_curve(trial / "curve.csv")
+    assert_rises(curve)
+    assert curve[0] == first
+    assert float(curve[-1]["return_mean"]) >= 0.1 and float(curve[-1]["episodes"]) >= 100
+    assert all(
+        float(row["episodes"]) < 100 for row in curve[:-1] if float(row["return_mean"]) > 0.1
+    )
+    ended = json.loads((trial / "run.json").read_text())["ended"]
+    assert ended["why"] == "solved: return 0.1 over 100 episodes"
+    assert ended["frames"] == int(curve[-1]["frames"])
+
+
+@pytest.mark.slow
+def test_asha_ends_trials_early_and_the_run_is_done(tmp_path):
+    write(tmp_path, "MiniGrid-Empty-5x5-v0", frames=4_000)
+    with (tmp_path / "tiny.yaml").open("a") as file:
+        file.write("asha: {grace_frames: 1000, reduction_factor: 2}\n")
+        file.write("grid: {lr: [0.0, 1e-4, 1e-3, 1e-2]}\n")
+
+    code, out, err = command("run", "tiny.yaml", "--json", folder=tmp_path)
+
+    assert code == 0, err
+    states = {row["state"]: row for row in json.loads(out)["trials"]}
+    assert set(states) == {"done", "stopped"}
+    assert 1000 <= states["stopped"]["frames"] < 4000
+    record = tmp_path / "runs" / "tiny" / states["stopped"]["trial"] / "run.json"
+    assert json.loads(record.read_text())["ended"]["why"] == "behind other trials (ASHA)"
 
 
 def test_a_trial_that_fails_is_told_in_short_with_the_file_that_has_it_all(tmp_path):

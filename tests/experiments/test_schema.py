@@ -169,3 +169,35 @@ def test_a_missing_file_is_told_with_the_nearest_there_is(tmp_path):
 @pytest.mark.parametrize(("word", "guess"), [("RIDE", "ride"), ("icmm", "icm"), ("zebra", None)])
 def test_nearest(word, guess):
     assert nearest(word, ["ride", "icm", "rnd", "count", "none"]) == guess
+
+
+def test_ways_to_end_early_are_as_asked_for(tmp_path):
+    assert load_spec(write(tmp_path, GOOD)).stop_at_return is None
+    assert load_spec(write(tmp_path, GOOD)).asha is None
+    spec = load_spec(write(tmp_path, GOOD + "stop_at_return: 0.6\nasha: {grace_frames: 1e6}\n"))
+    assert spec.stop_at_return == 0.6
+    assert spec.asha == {"grace_frames": 1_000_000, "reduction_factor": 4}
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("stop_at_return: high", "key 'stop_at_return' must be a number, not 'high'"),
+        ("stop_at_return: true", "key 'stop_at_return' must be a number, not True"),
+        ("asha: true", "key 'asha' must be {grace_frames: ..., reduction_factor: ...}, not True"),
+        ("asha: {grace: 5}", "key 'asha' must be {grace_frames: ..., reduction_factor: ...}"),
+        ("asha: {reduction_factor: 3}", "whole grace_frames of at least 1, not {"),
+        ("asha: {grace_frames: 5, reduction_factor: 1}", "with a reduction_factor above 1, not {"),
+        ("asha: {grace_frames: 31e6}", "key 'asha' has grace_frames above the 30000000 frames"),
+    ],
+)
+def test_a_bad_way_to_end_early_is_refused(tmp_path, line, message):
+    with pytest.raises(ConfigError) as error:
+        load_spec(write(tmp_path, GOOD + line + "\n"))
+    assert message in str(error.value)
+
+
+def test_asha_is_for_one_environment(tmp_path):
+    text = GOOD.replace("env: ", "env: [A-v0, ").replace("S4-v0", "S4-v0]")
+    with pytest.raises(ConfigError, match="x.yaml: key 'asha' compares returns, so it needs one"):
+        load_spec(write(tmp_path, text + "asha: {grace_frames: 10}\n"))

@@ -1,0 +1,104 @@
+"""Ctrl-C and SIGTERM: every running trial saves a checkpoint, then the run ends in order."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from ray.tune import Callback
+from ray.tune.experiment import Trial as TuneTrial
+from ray.tune.result import SHOULD_CHECKPOINT
+
+if TYPE_CHECKING:
+    from ray.tune import Checkpoint
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_LONGEST_WAIT_S = 60.0
+
+
+@contextlib.contextmanager
+def own_signals() -> Iterator[Callable[[], None]]:
+    """Gives back the handlers of Ctrl-C and SIGTERM as they were before Ray and Tune set theirs.
+
+    Yields a function that makes SIGTERM end things as Ctrl-C does, to be called once Ray runs.
+    """
+    if not _is_main_thread():  # where Python lets no handler be set
+        yield lambda: None
+        return
+    before = {signum: signal.getsignal(signum) for signum in SIGNALS}
+    try:
+        yield _sigterm_as_ctrl_c
+    finally:
+        for signum, handler in before.items():
+            signal.signal(signum, handler)
+
+
+def _sigterm_as_ctrl_c() -> None:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+def _is_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+class InterruptCallback(Callback):
+    """Asks for a checkpoint after the iteration that a trial is in; a second signal ends at once.
+
+    Has to come before callbacks that read results.
+    """
+
+    def __init__(self) -> None:
+        self._asked_at: float | None = None
+        self._unsaved: set[str] | None = None
+
+    def setup(self, *args: Any, **info: Any) -> None:
+        """Takes the signals over from Tune, which would end without a checkpoint."""
+        for signum in SIGNALS if _is_main_thread() else ():
+            signal.signal(signum, self._on_signal)
+
+    def on_trial_result(
+        self,
+        iteration: int,
+        trials: list[TuneTrial],
+        trial: TuneTrial,
+        result: dict[str, Any],
+        **info: Any,
+    ) -> None:
+        """Tells Tune to save a checkpoint after this result."""
+        if self._asked_at is not None:
+            result[SHOULD_CHECKPOINT] = True
+
+    def on_checkpoint(
+        self,
+        iteration: int,
+        trials: list[TuneTrial],
+        trial: TuneTrial,
+        checkpoint: Checkpoint,
+        **info: Any,
+    ) -> None:
+        """Notes that the trial is safe."""
+        if self._unsaved is not None:
+            self._unsaved.discard(trial.trial_id)
+
+    def on_step_end(self, iteration: int, trials: list[TuneTrial], **info: Any) -> None:
+        """Ends the run once all is safe."""
+        if self._asked_at is None:
+            return
+        running = {trial.trial_id for trial in trials if trial.status == TuneTrial.RUNNING}
+        self._unsaved = running if self._unsaved is None else self._unsaved & running
+        if not self._unsaved or time.monotonic() - self._asked_at > _LONGEST_WAIT_S:
+            os.kill(os.getpid(), signal.SIGUSR1)  # Tune's own signal for an orderly end
+
+    def _on_signal(self, signum: int, frame: FrameType | None) -> None:
+        self._asked_at = time.monotonic()
+        for other in SIGNALS:
+            signal.signal(other, signal.default_int_handler)
+        # No print: the signal may have come in the middle of one.
+        os.write(sys.stderr.fileno(), b"saving checkpoints; again to end at once\n")

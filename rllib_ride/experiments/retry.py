@@ -1,0 +1,61 @@
+"""How often a trial that fails is tried again, from its last checkpoint."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ray.tune import Callback
+
+if TYPE_CHECKING:
+    from ray.tune import Checkpoint
+    from ray.tune.experiment import Trial as TuneTrial
+
+MAX_FAILURES = 3
+"""Retries of a trial between two checkpoints, for Tune's `FailureConfig`."""
+
+
+class RetryCallback(Callback):
+    """Counts failures from the last checkpoint on: a day on spot machines may have any number.
+
+    A trial that fails before its first result has one retry: an error in its code comes again.
+    """
+
+    def __init__(self) -> None:
+        self._reported: set[str] = set()
+
+    def on_trial_start(
+        self, iteration: int, trials: list[TuneTrial], trial: TuneTrial, **info: Any
+    ) -> None:
+        """Begins to count anew where a failed trial is resumed by a person."""
+        if trial.num_failures > MAX_FAILURES:
+            trial.run_metadata.num_failures = 0
+
+    def on_trial_result(
+        self,
+        iteration: int,
+        trials: list[TuneTrial],
+        trial: TuneTrial,
+        result: dict[str, Any],
+        **info: Any,
+    ) -> None:
+        """Notes that the trial does train."""
+        self._reported.add(trial.trial_id)
+
+    def on_checkpoint(
+        self,
+        iteration: int,
+        trials: list[TuneTrial],
+        trial: TuneTrial,
+        checkpoint: Checkpoint,
+        **info: Any,
+    ) -> None:
+        """Begins to count anew."""
+        trial.run_metadata.num_failures = 0
+
+    def on_trial_recover(
+        self, iteration: int, trials: list[TuneTrial], trial: TuneTrial, **info: Any
+    ) -> None:
+        """Makes this retry the last one of a trial that has told nothing since it started."""
+        if trial.trial_id not in self._reported:
+            trial.run_metadata.num_failures = MAX_FAILURES
+        self._reported.discard(trial.trial_id)

@@ -1,0 +1,55 @@
+"""The few numbers of a result that a person looks at, by short names.
+
+RLlib's result nests about a hundred. TensorBoard, W&B and Tune's own tables get these instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ray.rllib.core import DEFAULT_MODULE_ID
+from ray.rllib.utils.metrics import LEARNER_RESULTS
+
+from rllib_ride.experiments.progress import Progress
+from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID
+
+_OF_THE_POLICY = {
+    "policy/total_loss": "total_loss",
+    "policy/policy_loss": "mean_pi_loss",
+    "policy/value_loss": "mean_vf_loss",
+    "policy/entropy": "entropy",
+}
+# RLlib names what it adds itself after the optimizer or the module.
+_RLLIBS_OWN = ("num_", "module_train_batch", "weights_seq_no", "curr_entropy_coeff")
+_LEARNING_RATE, _GRADIENTS, _NORM = "_learning_rate", "gradients_", "_global_norm"
+
+
+def scalars(result: Mapping[str, Any]) -> dict[str, float]:
+    """Progress, losses, learning rates and gradient norms; nothing that is not a number yet.
+
+    A method's own metrics, such as `inverse_loss`, come under `intrinsic/` by the names it gave.
+    """
+    learners = result.get(LEARNER_RESULTS, {})
+    policy = learners.get(DEFAULT_MODULE_ID, {})
+    found: dict[str, Any] = dict(vars(Progress.of(result)))
+    found |= {name: policy[key] for name, key in _OF_THE_POLICY.items() if key in policy}
+    for module in (DEFAULT_MODULE_ID, INTRINSIC_MODULE_ID):
+        for key, value in learners.get(module, {}).items():
+            if key.endswith(_LEARNING_RATE):
+                found[f"learning_rate/{key.removesuffix(_LEARNING_RATE)}"] = value
+            elif key.startswith(_GRADIENTS):
+                network = key.removeprefix(_GRADIENTS).removesuffix(_NORM)
+                found[f"gradient_norm/{network}"] = value
+            elif module == INTRINSIC_MODULE_ID and not key.startswith(_RLLIBS_OWN):
+                found[f"intrinsic/{key}"] = value
+    found.pop("intrinsic/intrinsic_reward_mean", None)  # is in the progress already
+    return {name: value for name, value in found.items() if _is_number(value)}
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return False
+    return number == number and not isinstance(value, str)

@@ -1,0 +1,94 @@
+"""Ctrl-C and SIGTERM: what is asked of trials, and when the run ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from rllib_ride.experiments.interrupt import InterruptCallback, own_signals
+
+RUNNING, PENDING = "RUNNING", "PENDING"
+
+
+@pytest.fixture
+def ended() -> Iterator[list[int]]:
+    """What Tune has been sent; handlers are as before afterwards."""
+    told: list[int] = []
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
+    before = {number: signal.getsignal(number) for number in numbers}
+    signal.signal(signal.SIGUSR1, lambda number, frame: told.append(number))
+    yield told
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def trial(name: str, status: str = RUNNING) -> Any:
+    return SimpleNamespace(trial_id=name, status=status)
+
+
+def report(callback: InterruptCallback, who: Any) -> dict[str, Any]:
+    result: dict[str, Any] = {"frames": 3}
+    callback.on_trial_result(0, [], who, result)
+    return result
+
+
+def save(callback: InterruptCallback, who: Any) -> None:
+    callback.on_checkpoint(0, [], who, None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_ends_when_each_running_trial_has_saved(ended: list[int], number: int) -> None:
+    callback = InterruptCallback()
+    callback.setup()
+    one, two, waiting = trial("1"), trial("2"), trial("3", PENDING)
+    trials = [one, two, waiting]
+    save(callback, one)  # in the course of things
+    callback.on_step_end(0, trials)
+    assert report(callback, one) == {"frames": 3} and not ended
+
+    os.kill(os.getpid(), number)
+
+    callback.on_step_end(0, trials)
+    assert report(callback, one) == {"frames": 3, "should_checkpoint": True}
+    save(callback, one)
+    callback.on_step_end(0, trials)
+    assert not ended
+    report(callback, two)
+    save(callback, two)
+    callback.on_step_end(0, trials)
+    assert ended == [signal.SIGUSR1]
+
+
+def test_a_trial_that_ends_meanwhile_is_not_waited_for(ended: list[int]) -> None:
+    callback = InterruptCallback()
+    callback.setup()
+    one = trial("1")
+    os.kill(os.getpid(), signal.SIGTERM)
+    callback.on_step_end(0, [one])
+    assert not ended
+    one.status = "TERMINATED"
+    callback.on_step_end(0, [one])
+    assert ended == [signal.SIGUSR1]
+
+
+def test_a_second_signal_ends_at_once(ended: list[int]) -> None:
+    InterruptCallback().setup()
+    os.kill(os.getpid(), signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        os.kill(os.getpid(), signal.SIGTERM)
+    assert not ended
+
+
+def test_handlers_are_afterwards_as_before(ended: list[int]) -> None:
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    with own_signals() as sigterm_as_ctrl_c:
+        sigterm_as_ctrl_c()
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGTERM)
+        InterruptCallback().setup()
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before

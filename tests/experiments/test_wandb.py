@@ -1,0 +1,201 @@
+"""W&B: what is in its files when it is offline, and what goes over the network when it is not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from helpers.trials import TRIAL, result
+from helpers.wandb_log import WandbLog, read_log
+from helpers.wandb_server import wandb_server
+from rllib_ride.experiments.curve import CurveCallback, read_curve
+from rllib_ride.experiments.wandb import log_figures, wandb_callbacks
+
+wandb = pytest.importorskip("wandb", reason="needs the extra rllib-ride[wandb]")
+
+KEY = "0123456789abcdef0123456789abcdef01234567"
+
+
+class Tune:
+    """One trial, with the callbacks called as Tune does: the curve's before W&B's."""
+
+    def __init__(self, folder: Path, mode: str = "offline", *, artifacts: bool = False) -> None:
+        folder.mkdir(exist_ok=True)
+        (folder / "run.json").write_text(json.dumps({**TRIAL.to_dict(), "versions": {"ray": "2"}}))
+        self.trial: Any = SimpleNamespace(
+            path=str(folder),
+            trial_id="t",
+            config={"trial": TRIAL.to_dict()},
+            latest_checkpoint_result=None,
+            checkpoint=None,
+        )
+        self.callbacks = [CurveCallback(), *wandb_callbacks(mode, "x", artifacts=artifacts)]
+
+    def call(self, name: str, **more: Any) -> None:
+        for callback in self.callbacks:
+            getattr(callback, name)(iteration=0, trials=[self.trial], trial=self.trial, **more)
+
+    def start(self, checkpoint: dict[str, Any] | None = None) -> None:
+        self.trial.latest_checkpoint_result = checkpoint and SimpleNamespace(metrics=checkpoint)
+        self.call("on_trial_start")
+
+    def report(self, frames: int, *, saved: bool = False, **more: Any) -> None:
+        more["should_checkpoint"] = saved
+        self.call("on_trial_result", result=result(frames, frames / 100, **more))
+        if saved:
+            self.call("on_checkpoint", checkpoint=None)
+
+    def end(self) -> None:
+        for callback in self.callbacks:
+            callback.on_experiment_end([self.trial])
+
+
+def logs(folder: Path) -> list[WandbLog]:
+    wandb.teardown()  # its other process writes the files, and has now done so
+    return [read_log(path) for path in sorted(folder.rglob("run-*.wandb"))]
+
+
+def steps(log: WandbLog) -> list[int]:
+    return [step for step, _ in log.rows]
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("WANDB_API_KEY", KEY)
+    # A closed port: an attempt to reach the network would fail, not only go unseen.
+    monkeypatch.setenv("WANDB_BASE_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("WANDB_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("WANDB_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("WANDB_CONFIG_DIR", str(tmp_path / "config"))
+
+
+def test_offline_files_hold_a_key_a_metric_over_frames(tmp_path: Path) -> None:
+    folder = tmp_path / "trial"
+    saved = folder / "checkpoint_000000"
+    tune = Tune(folder, artifacts=True)
+    saved.mkdir()
+    (saved / "weights").write_text("w")
+    tune.start()
+    tune.report(200)
+    tune.report(400, saved=True, mean=0.25)
+    tune.trial.checkpoint = SimpleNamespace(path=str(saved))
+    tune.call("on_trial_complete")
+    tune.end()
+
+    (log,) = logs(folder)
+    assert (log.project, log.name) == ("x", "ride_Empty-5x5_seed7")
+    assert (log.group, log.job_type) == ("Empty-5x5 ride", "train")
+    assert log.config["seed"] == 7 and log.config["versions"] == {"ray": "2"}
+    assert steps(log) == [200, 400]
+    values = log.rows[-1][1]
+    own = {name: value for name, value in values.items() if not name.startswith("_")}
+    assert own == {
+        **{"frames": 400, "wall_s": 4, "episodes": 40, "return_mean": 0.25, "return_std": 0},
+        **{"length_mean": 10, "intrinsic_reward_mean": 0.125, "fps": 100},
+        **{"policy/total_loss": 3.5, "policy/policy_loss": -0.5, "policy/value_loss": 2},
+        **{"policy/entropy": 1.5, "intrinsic/inverse_loss": 1.75},
+        **{"learning_rate/policy": 1e-4, "learning_rate/embedding": 2e-4},
+        **{"gradient_norm/policy": 7, "gradient_norm/embedding": 9},
+    }
+    assert log.artifacts == [f"checkpoint-{log.id}"]
+    assert "run.json" in log.files
+    for path in folder.rglob("*"):
+        assert not path.is_file() or KEY.encode() not in path.read_bytes(), path
+
+
+def test_a_resumed_run_has_no_step_twice_and_none_missing(tmp_path: Path) -> None:
+    before = Tune(tmp_path / "trial")
+    before.start()
+    before.report(200, saved=True)
+    before.report(400)
+    before.end()
+
+    after = Tune(tmp_path / "trial")
+    after.start(checkpoint=result(200, 2.0))
+    after.report(390)
+    after.report(590, saved=True)
+    after.end()
+
+    first, second = logs(tmp_path / "trial")
+    assert first.id == second.id
+    assert (steps(first), steps(second)) == ([200], [390, 590])
+    curve = read_curve(tmp_path / "trial" / "curve.csv")
+    assert [int(row["frames"]) for row in curve] == [200, 390, 590]
+
+
+def test_what_a_kill_cut_off_is_logged_by_the_resumed_run(tmp_path: Path) -> None:
+    folder = tmp_path / "trial"
+    killed = Tune(folder)
+    killed.start()
+    killed.report(200, saved=True)
+    killed.report(400, saved=True)
+    with (folder / "result.json").open("w") as file:  # as Tune's logger does
+        for frames in (200, 400):
+            file.write(json.dumps(result(frames, frames / 100)) + "\n")
+        file.write('{"frames": 6')
+    wandb.teardown()  # without an end of the run
+
+    after = Tune(folder)
+    after.start(checkpoint=result(400, 4.0))
+    after.report(600, saved=True)
+    after.end()
+
+    (log,) = logs(folder)
+    assert steps(log) == [200, 400, 600]
+    assert [values["policy/entropy"] for _, values in log.rows] == [1.5, 1.5, 1.5]
+
+
+def test_a_trial_that_is_tried_again_goes_on_in_the_same_run(tmp_path: Path) -> None:
+    tune = Tune(tmp_path / "trial")
+    tune.start()
+    tune.report(200, saved=True)
+    tune.report(400)
+    tune.start(checkpoint=result(200, 2.0))
+    tune.report(410, saved=True)
+    tune.end()
+
+    (log,) = logs(tmp_path / "trial")
+    assert steps(log) == [200, 410]
+
+
+def test_figures_are_an_artifact_of_a_run_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "curves.png").write_bytes(b"png")
+    log_figures([tmp_path / "curves.png"], "offline", "x", tmp_path)
+
+    (log,) = logs(tmp_path)
+    assert (log.project, log.job_type, log.artifacts) == ("x", "figures", ["figures"])
+
+
+def test_online_a_resumed_run_goes_on_where_the_server_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "trial"
+    with wandb_server() as server:
+        monkeypatch.setenv("WANDB_BASE_URL", server.url)
+        before = Tune(folder, "online")
+        before.start()
+        before.report(200, saved=True)
+        before.report(400, saved=True)
+        before.report(450)
+        before.end()
+
+        after = Tune(folder, "online")
+        after.start(checkpoint=result(400, 4.0))
+        after.report(600, saved=True)
+        after.call("on_trial_complete")
+        after.end()
+        wandb.teardown()
+
+    ((run_id, run),) = server.runs.items()
+    assert run["groupName"] == "Empty-5x5 ride" and run["jobType"] == "train"
+    assert run["project"] == "x" and run["displayName"] == "ride_Empty-5x5_seed7"
+    assert json.loads(run["config"])["seed"]["value"] == 7
+    rows = server.rows[run_id]
+    assert [row["_step"] for row in rows] == [row["frames"] for row in rows] == [200, 400, 600]
+    assert rows[-1]["policy/entropy"] == 1.5
+    assert "run.json" in server.files
+    assert not any(KEY in post for post in server.posts)

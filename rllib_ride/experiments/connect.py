@@ -11,6 +11,7 @@ from typing import Any
 import ray
 
 from rllib_ride.experiments.errors import ConfigError
+from rllib_ride.experiments.tune_internals import resolve_address
 
 _CONNECT_WITHIN_S = 2.0
 
@@ -51,15 +52,13 @@ def cluster_address(address: str | None) -> str:
     Raises:
         ConfigError: nothing listens there, or this machine is in no cluster.
     """
-    from ray._private.services import canonicalize_bootstrap_address  # how Ray resolves `auto`
-
     if (address or os.environ.get("RAY_ADDRESS", "")).startswith("ray://"):
         raise ConfigError(
             f"--address {address}: Ray Client cannot carry Tune's callbacks. Run it on the "
             "cluster's head: ray submit cluster.yaml FILE.yaml"
         )
     try:
-        found = canonicalize_bootstrap_address(address or "auto")
+        found = resolve_address(address or "auto")
     except (ConnectionError, OSError, ValueError) as error:
         raise ConfigError(f"--address {address}: must be HOST:PORT or auto: {error}") from error
     if found is None:

@@ -8,11 +8,10 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import ray
 from ray import tune
-from ray.tune import ResumeConfig
 
 from rllib_ride.experiments.asha import FramesASHA
 from rllib_ride.experiments.connect import start_ray
@@ -28,6 +27,7 @@ from rllib_ride.experiments.retry import MAX_FAILURES, RetryCallback
 from rllib_ride.experiments.tensorboard import TensorBoardCallback
 from rllib_ride.experiments.trainable import TrialTrainable
 from rllib_ride.experiments.trial import Trial
+from rllib_ride.experiments.tune_internals import stored_tuner
 
 if TYPE_CHECKING:
     from ray.tune.experiment import Trial as TuneTrial
@@ -136,11 +136,12 @@ def run(
     tuner = None
     # Without such a file the run ended before Tune had kept anything.
     if resume and any(folder.glob("experiment_state-*.json")):
-        before = _outcomes(_stored_tuner(folder).get_results(), trials, folder)
+        results = stored_tuner(folder, TrialTrainable).get_results()
+        before = _outcomes(results, trials, folder)
         if all(outcome.state in ("done", "stopped") for outcome in before):
             return before
         extended = any(outcome.ended and outcome.state == "interrupted" for outcome in before)
-        tuner = _stored_tuner(folder, [*own, *callbacks], finished_too=extended)
+        tuner = stored_tuner(folder, TrialTrainable, [*own, *callbacks], finished_too=extended)
     with own_signals() as sigterm_as_ctrl_c:
         try:
             dashboard = start_ray(address)
@@ -160,20 +161,6 @@ def _say_how_to_watch(folder: Path, dashboard: str | None) -> None:
     if dashboard:
         print(f"Ray's dashboard: http://{dashboard}", file=sys.stderr)
     print(f"curves while it trains: tensorboard --logdir {folder}", file=sys.stderr)
-
-
-def _stored_tuner(
-    folder: Path, callbacks: Sequence[tune.Callback] = (), *, finished_too: bool = False
-) -> tune.Tuner:
-    """The run in `folder`, whose trials go on: failed ones, and finished ones if so asked."""
-    go_on: Any = ResumeConfig.ResumeType.RESUME  # Ray declares a string
-    finished: Any = go_on if finished_too else ResumeConfig.ResumeType.SKIP
-    config = ResumeConfig(finished=finished, unfinished=go_on, errored=go_on)
-    tuner = tune.Tuner.restore(str(folder), TrialTrainable, _resume_config=config)
-    # Tune would go on with the callbacks of the first start, such as its W&B mode.
-    assert tuner._local_tuner is not None, "no Ray client"
-    tuner._local_tuner.get_run_config().callbacks = list(callbacks)
-    return tuner
 
 
 def _new_tuner(trials: Sequence[Trial], folder: Path, callbacks: list[tune.Callback]) -> tune.Tuner:

@@ -63,9 +63,7 @@ def test_what_is_no_address_is_told(address, told):
 
 
 def test_auto_where_no_ray_runs(monkeypatch):
-    monkeypatch.setattr(
-        "ray._private.services.canonicalize_bootstrap_address", lambda address: None
-    )
+    monkeypatch.setattr("rllib_ride.experiments.connect.resolve_address", lambda address: None)
 
     with pytest.raises(ConfigError, match="--address auto: no Ray runs on this machine"):
         cluster_address("auto")

@@ -1,7 +1,7 @@
 """Time and memory of `rllib-ride report` over made-up runs in the shape of a whole suite.
 
     python benchmarks/report.py                          # 200 runs of 1e8 frames, 4,000 rows each
-    python benchmarks/report.py --tasks 1 --methods 5 --seeds 3 --keep /tmp/small
+    python benchmarks/report.py --tasks 1 --methods 5 --seeds 3 --keep small
 
 The curves are noise about a rising line: nothing of them says anything of a method.
 """

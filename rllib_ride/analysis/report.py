@@ -11,6 +11,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from rllib_ride.analysis import page
+from rllib_ride.analysis.captions import CAPTIONS, LEFT_OUT, SCORED, SOLVED
 from rllib_ride.analysis.curves import (
     BONUS,
     RETURN,
@@ -23,58 +24,20 @@ from rllib_ride.analysis.finish import save_figure
 from rllib_ride.analysis.palette import LineStyle, line_styles
 from rllib_ride.analysis.provenance import made_by
 from rllib_ride.analysis.runs import Readings, Run
-from rllib_ride.analysis.scores import REPETITIONS, improvements, interquartile_means, scores
+from rllib_ride.analysis.scores import improvements, interquartile_means, scores
 from rllib_ride.analysis.scores_picture import draw_scores
 from rllib_ride.analysis.tables import (
-    number,
+    improvement_rows,
+    mean_rows,
     results_rows,
     results_table,
     runs_rows,
     runs_table,
     to_markdown,
-    with_spread,
 )
 from rllib_ride.analysis.tasks import task_key, title_of
 
 ABLATIONS = ("only_episodic_counts", "no_episodic_counts", "no_entropy_no_episodic_counts")
-
-_BANDS = (
-    "Line and band: mean and sample standard deviation over seeds. At each frame the mean is over "
-    "the seeds that have a value there, nothing is drawn beyond a seed's own first and last value, "
-    "and the line is faint wherever that leaves out a seed that was started: one that stopped or "
-    "failed before, still runs, or has ended no episode yet. One seed has no band."
-)
-_FRAMES = "Frames are the transitions the agent chose."
-CAPTIONS = {
-    "curves": f"Extrinsic return, rolling mean over the last 100 episodes. {_BANDS} {_FRAMES}",
-    "intrinsic": "Mean intrinsic reward of a frame while training, before its coefficient; the "
-    f"axis is logarithmic where methods differ tenfold. {_BANDS} {_FRAMES}",
-    "ablations": "RIDE and its ablations: extrinsic return, rolling mean over the last 100 "
-    f"episodes. {_BANDS} {_FRAMES}",
-    "scores": "Interquartile mean of the scores (the mean of the middle half of all runs and "
-    "tasks), and the probability that a run of the first method scores above one of each other, "
-    "ties counted half. Bars: 95% intervals by "
-    f"{REPETITIONS} repetitions of a bootstrap stratified by task (rliable). No bar: one seed.",
-}
-SOLVED = (
-    "Frames to solve: the first frame at which the mean over the last 100 episodes reaches the "
-    "return in the column 'solved at', a mean over the seeds that did, with the first and the last "
-    "of them. The paper names no threshold, and its figures' values are in no text: beside it "
-    "stands what it says in words. The return is each seed's last one and 'frames' is where the "
-    "seed is that has come least far: where seeds have not come equally far, compare the scores "
-    "instead."
-)
-SCORED = (
-    "A run's score is its return, mean over 100 episodes, at one frame for all runs of a task: the "
-    "furthest that half the seeds of every method have reached, so that no method is compared at "
-    "more training than another. Seeds that ended before 95% of it have no score. 'all tasks' has "
-    "the methods with scores in more than half of the tasks whose returns are between -1 and 1, "
-    "and of these tasks those in which each of them has scores; of each the same number of seeds."
-)
-LEFT_OUT = (
-    "States visited in an episode (fig:number_visited_states_ablation) are not in curve.csv, so "
-    "there is no curve of them here."
-)
 
 
 @dataclass(frozen=True)
@@ -233,39 +196,3 @@ def states(runs: Sequence[Run]) -> str:
     told = [f"{count} {state}" for state, count in counts]
     told += [f"{resumed} of these resumed from a checkpoint"] if resumed else []
     return f"{len(runs)} run{'' if len(runs) == 1 else 's'}: {', '.join(told)}."
-
-
-def mean_rows(means: pd.DataFrame) -> list[dict[str, str]]:
-    """`interquartile_means` for people."""
-    return [
-        {
-            "env": row.env,
-            "method": row.method,
-            "tasks": str(row.tasks),
-            "seeds": str(row.seeds),
-            "at frame": number(row.frames, ",.0f"),
-            "mean": with_spread(row.mean, row.std),
-            "interquartile mean": number(row.iqm, ".3f"),
-            "95% interval": interval(row.low, row.high, ".3f"),
-        }
-        for row in means.itertuples()
-    ]
-
-
-def improvement_rows(better: pd.DataFrame) -> list[dict[str, str]]:
-    """`improvements` for people."""
-    return [
-        {
-            "X": row.method,
-            "Y": row.other,
-            "tasks": str(row.tasks),
-            "P(X > Y)": number(row.probability, ".2f"),
-            "95% interval": interval(row.low, row.high, ".2f"),
-        }
-        for row in better.itertuples()
-    ]
-
-
-def interval(low: float, high: float, spec: str) -> str:
-    """`low to high`, or a dash where there is none."""
-    return f"{low:{spec}} to {high:{spec}}" if low == low else "-"

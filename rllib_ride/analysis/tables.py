@@ -80,15 +80,15 @@ def results_rows(table: pd.DataFrame, *, with_paper: bool = False) -> list[dict[
             "method": row.method,
             "seeds": str(row.seeds),
             "frames": f"{row.frames:,}",
-            "return (last 100 episodes)": with_spread(row.return_mean, row.return_std),
+            "return (last 100 episodes)": _with_spread(row.return_mean, row.return_std),
             "solved at": f"{row.threshold:g}",
             "seeds solved": f"{row.seeds_solved} of {row.seeds}",
-            "frames to solve": number(row.frames_to_solve, ",.0f") + _range(row),
+            "frames to solve": _number(row.frames_to_solve, ",.0f") + _range(row),
         }
         if with_paper:
             rows.append({**cells, "the paper says": row.paper})
         else:
-            rows.append({**cells, "frames/s": number(row.fps, ",.0f")})
+            rows.append({**cells, "frames/s": _number(row.fps, ",.0f")})
     return rows
 
 
@@ -101,10 +101,41 @@ def runs_rows(table: pd.DataFrame) -> list[dict[str, str]]:
             "method": row.method,
             "seed": str(row.seed),
             "state": row.state,
-            "frames": f"{row.frames:,} of {number(row.frames_asked, ',.0f')}",
-            "return (last 100 episodes)": number(row.return_mean, ".3f"),
+            "frames": f"{row.frames:,} of {_number(row.frames_asked, ',.0f')}",
+            "return (last 100 episodes)": _number(row.return_mean, ".3f"),
         }
         for row in table.itertuples()
+    ]
+
+
+def mean_rows(means: pd.DataFrame) -> list[dict[str, str]]:
+    """`scores.interquartile_means` for people."""
+    return [
+        {
+            "env": row.env,
+            "method": row.method,
+            "tasks": str(row.tasks),
+            "seeds": str(row.seeds),
+            "at frame": _number(row.frames, ",.0f"),
+            "mean": _with_spread(row.mean, row.std),
+            "interquartile mean": _number(row.iqm, ".3f"),
+            "95% interval": _interval(row.low, row.high, ".3f"),
+        }
+        for row in means.itertuples()
+    ]
+
+
+def improvement_rows(better: pd.DataFrame) -> list[dict[str, str]]:
+    """`scores.improvements` for people."""
+    return [
+        {
+            "X": row.method,
+            "Y": row.other,
+            "tasks": str(row.tasks),
+            "P(X > Y)": _number(row.probability, ".2f"),
+            "95% interval": _interval(row.low, row.high, ".2f"),
+        }
+        for row in better.itertuples()
     ]
 
 
@@ -125,14 +156,14 @@ def is_number(rows: Sequence[Mapping[str, str]], name: str) -> bool:
     )
 
 
-def number(value: float, spec: str) -> str:
+def _number(value: float, spec: str) -> str:
     """The number, or a dash where there is none."""
     return format(value, spec) if np.isfinite(value) else "-"
 
 
-def with_spread(mean: float, std: float) -> str:
+def _with_spread(mean: float, std: float) -> str:
     """`mean ± std`; the mean alone where there is no spread."""
-    return number(mean, ".3f") + (f" ± {std:.3f}" if np.isfinite(std) else "")
+    return _number(mean, ".3f") + (f" ± {std:.3f}" if np.isfinite(std) else "")
 
 
 def _row(runs: Sequence[Run], threshold: float | None) -> dict[str, object]:
@@ -171,3 +202,7 @@ def _frames_to(curve: pd.DataFrame, threshold: float) -> float:
 def _range(row: tuple) -> str:
     least, most = row.frames_least, row.frames_most  # type: ignore[attr-defined]
     return f" ({least:,.0f} to {most:,.0f})" if most > least else ""
+
+
+def _interval(low: float, high: float, spec: str) -> str:
+    return f"{low:{spec}} to {high:{spec}}" if low == low else "-"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rllib_ride.analysis.report import SOLVED, states, title
+from rllib_ride.analysis.captions import SOLVED
+from rllib_ride.analysis.report import states, title
 from rllib_ride.analysis.runs import Run
 from rllib_ride.analysis.tables import results_rows, results_table
 from rllib_ride.analysis.tasks import task_key, title_of

@@ -1,8 +1,11 @@
 import numpy as np
+import pandas as pd
 
 from helpers.run_folders import write_trial
 from rllib_ride.analysis.runs import read_runs
 from rllib_ride.analysis.tables import (
+    improvement_rows,
+    mean_rows,
     results_rows,
     results_table,
     runs_rows,
@@ -120,3 +123,23 @@ def test_each_run_says_how_far_it_has_come(tmp_path):
 
 def test_a_bar_in_a_cell_does_not_end_it():
     assert to_markdown([{"a": "x|y"}]).splitlines()[-1] == "| x\\|y |"
+
+
+def test_scores_are_shown_with_their_intervals_and_dashes():
+    nan = float("nan")
+    means = pd.DataFrame(
+        [("all tasks", "ride", 2, nan, 3, 0.5, 0.1, 0.52, 0.4, 0.6),
+         ("A", "x", 1, 9, 1, 0, nan, 0, nan, nan)],
+        columns=["env", "method", "tasks", "frames", "seeds", "mean", "std", "iqm", "low", "high"],
+    )  # fmt: skip
+    better = pd.DataFrame(
+        [("ride", "none", 2, 0.913, 0.8, 1.0)],
+        columns=["method", "other", "tasks", "probability", "low", "high"],
+    )
+
+    first, second = (list(row.values()) for row in mean_rows(means))
+    (shown,) = (list(row.values()) for row in improvement_rows(better))
+
+    assert first == ["all tasks", "ride", "2", "3", "-", "0.500 ± 0.100", "0.520", "0.400 to 0.600"]
+    assert second == ["A", "x", "1", "1", "9", "0.000", "0.000", "-"]
+    assert shown == ["ride", "none", "2", "0.91", "0.80 to 1.00"]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -199,3 +201,24 @@ def test_online_a_resumed_run_goes_on_where_the_server_is(
     assert rows[-1]["policy/entropy"] == 1.5
     assert "run.json" in server.files
     assert not any(KEY in post for post in server.posts)
+
+
+def test_offline_files_of_a_resumed_run_are_synced_into_one_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "trial"
+    for checkpoint, frames in ((None, 200), (result(200, 2.0), 390)):
+        tune = Tune(folder)
+        tune.start(checkpoint)
+        tune.report(frames, saved=True)
+        tune.end()
+    wandb.teardown()
+    sessions = [str(path) for path in sorted(folder.glob("wandb/offline-run-*"))]
+    with wandb_server() as server:
+        monkeypatch.setenv("WANDB_BASE_URL", server.url)
+        command = [sys.executable, "-m", "wandb", "sync", *sessions]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+    assert done.returncode == 0, done.stderr
+    (rows,) = server.rows.values()
+    assert [row["frames"] for row in rows] == [row["_step"] for row in rows] == [200, 390]

@@ -69,4 +69,11 @@ grep -q "$worker" nodes.txt
 say 'ray down'
 ray down --yes mine/cluster.yaml
 refused bash -c ": < /dev/tcp/$head/6379"
+
+say 'until the worker has missed its head'
+for _ in {1..60}; do
+  ssh -o StrictHostKeyChecking=no "root@$worker" pgrep -x raylet > /dev/null || break
+  sleep 2
+done
+refused ssh -o StrictHostKeyChecking=no "root@$worker" pgrep -x raylet
 say 'all as it should be'

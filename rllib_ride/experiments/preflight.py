@@ -89,7 +89,8 @@ def check_resources(
             f"({_parts_told(bundles)}). There is {_nodes_told(nodes)}"
             f"{f', and the autoscaler may add {_nodes_told(launchable)}' if launchable else ''}. "
             f"A trial runs in one process on 1 CPU with --set num_env_runners=0 --set "
-            "num_learners=0; --address names a larger cluster"
+            "num_learners=0; --address names a larger cluster, whose nodes still to come are in "
+            "`ray status`"
         )
 
 
@@ -145,20 +146,20 @@ def _versions_teller() -> Callable[[], dict[str, str]]:
         from importlib import metadata, util
         from pathlib import Path
 
-        told = {"python": platform.python_version()}
+        found = {"python": platform.python_version()}
         for package in ("ray", "torch", "rllib-ride"):
             try:
-                told[package] = metadata.version(package).partition("+")[0]  # 2.13.0+cpu: a build
+                found[package] = metadata.version(package).partition("+")[0]  # 2.13.0+cpu: a build
             except metadata.PackageNotFoundError:
-                told[package] = "not installed"
+                found[package] = "not installed"
         spec = util.find_spec("rllib_ride")
         if spec is not None and spec.origin is not None:
             digest = hashlib.sha256()
             folder = Path(spec.origin).parent
             for file in sorted(folder.rglob("*.py")):
                 digest.update(str(file.relative_to(folder)).encode() + file.read_bytes())
-            told["rllib-ride"] += f" (source {digest.hexdigest()[:8]})"
-        return told
+            found["rllib-ride"] += f" (source {digest.hexdigest()[:8]})"
+        return found
 
     return tell
 

@@ -8,6 +8,8 @@ refused() {
   cat refused.txt
 }
 
+on_the_worker() { ssh -o StrictHostKeyChecking=no "root@$worker" "$@"; }
+
 on_the_head() { ray exec mine/cluster.yaml "$1"; }
 
 # A clone, and a cluster file after the lines marked CHANGE.
@@ -48,6 +50,11 @@ on_the_head "python -c 'import rllib_ride; print(rllib_ride.__file__)'" | grep '
 refused ray submit mine/cluster.yaml mine/tiny.yaml -- --storage more --set num_env_runners=9
 grep 'needs 10 CPU at once' refused.txt
 
+say 'a node with other code'
+on_the_worker "echo '# other' >> ~/rllib-ride/rllib_ride/__init__.py"
+refused ray submit mine/cluster.yaml mine/tiny.yaml -- --storage more
+grep "$worker has rllib-ride" refused.txt
+
 say 'without the token'
 refused on_the_head "HOME=/tmp rllib-ride doctor --address $head:6379"
 grep 'cannot be joined' refused.txt
@@ -69,4 +76,11 @@ grep -q "$worker" nodes.txt
 say 'ray down'
 ray down --yes mine/cluster.yaml
 refused bash -c ": < /dev/tcp/$head/6379"
+
+say 'until the worker has missed its head'
+for _ in {1..60}; do
+  on_the_worker pgrep -x raylet > /dev/null || break
+  sleep 2
+done
+refused on_the_worker pgrep -x raylet
 say 'all as it should be'

@@ -7,14 +7,19 @@ import sys
 from collections.abc import Sequence
 
 from rllib_ride.experiments.errors import ConfigError
-from rllib_ride.verbs import check, evaluate, list, run
+from rllib_ride.verbs import analyze, bench, check, doctor, estimate, evaluate, list, report, run
 from rllib_ride.verbs.exit_codes import BAD_INPUT, INTERRUPTED
 
 VERBS = (
     run,
     check,
+    estimate,
     list,
     evaluate,
+    analyze,
+    report,
+    bench,
+    doctor,
 )
 
 

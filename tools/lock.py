@@ -12,7 +12,8 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-HELD = ["torch==2.13.0", "numpy==1.26.4"]
+# boto3 wants python-dateutil 2, which pip finds by itself only after trying every boto3 there is.
+HELD = ["torch==2.13.0", "numpy==1.26.4", "python-dateutil<3"]
 # The `mario` extra is another release from Python 3.13 on, and frees numpy and pandas.
 FROM_PYTHON_3_13 = {
     "gym-super-mario-bros": "9.1.0",

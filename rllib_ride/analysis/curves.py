@@ -1,60 +1,123 @@
-"""Draws learning curves: return above, intrinsic reward below, one column of panels an env."""
+"""Draws learning curves: one panel a task, one line a method, a band for the spread of seeds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import EngFormatter
+from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from rllib_ride.analysis.palette import LineStyle, line_styles, sort_key
 from rllib_ride.analysis.runs import Run
 from rllib_ride.analysis.seeds import SeedMean, mean_over_seeds
+from rllib_ride.analysis.tasks import task_key, title_of
 
 PANELS_ABREAST = 4
+PANEL_SIZE = (3.9, 2.9)  # inches
+RETURN, BONUS = "return_mean", "intrinsic_reward_mean"
+# A legend of more entries than the first has at least the second for its columns, in inches.
+SHORT_LEGEND, LEGEND_WIDTH = 12, 7.5
+LEGEND_CHARACTERS = 14  # an inch
 # Columns of curve.csv, each with its axis label.
-ROWS = {
-    "return_mean": "mean return\n(last 100 episodes)",
-    "intrinsic_reward_mean": "mean intrinsic reward\n(a frame, before its coefficient)",
+VALUES = {
+    RETURN: "mean return\n(last 100 episodes)",
+    BONUS: "mean intrinsic reward\n(a frame, before its coefficient)",
 }
-LEGEND_TITLE = "mean and standard deviation over seeds; faint: some seeds have no value there"
+LEGEND_TITLE = "mean and standard deviation over seeds;\nfaint: some seeds have no value there"
 
 
-def draw_curves(runs: Sequence[Run]) -> Figure:
-    """Draws mean and standard deviation over the seeds of each env and method.
+def draw_curves(
+    runs: Sequence[Run],
+    values: Sequence[str] = tuple(VALUES),
+    styles: Mapping[str, LineStyle] | None = None,
+) -> Figure:
+    """Draws mean and standard deviation over the seeds of each task and method.
 
-    A line is strong where every seed has a value and faint where some have none: a run still
-    going on, an episode not yet ended. The legend tells the number of seeds, `2 to 5` if it
-    differs between envs.
+    A line is strong where every seed has a value and faint where some have none: a run that ended
+    early or still goes on, an episode not yet ended. The legend tells the number of seeds,
+    `2 to 5` if it differs between tasks.
+
+    Args:
+        runs: Any of them may be without reports.
+        values: Columns of `VALUES`; a panel each, one above the other.
+        styles: Of the labels of these runs at least, to draw several figures alike.
     """
-    envs = sorted({run.env for run in runs})
-    styles = line_styles(sorted({run.label for run in runs}, key=sort_key))
-    abreast = min(len(envs), PANELS_ABREAST)
-    bands = -(-len(envs) // abreast)
-    figure = Figure(figsize=(max(7.0, 1.2 + 4.2 * abreast), 5.6 * bands), layout="constrained")
-    axes = figure.subplots(2 * bands, abreast, squeeze=False)
+    tasks = sorted({run.task for run in runs}, key=task_key)
+    labels = labels_of(runs)
+    known = styles or line_styles(labels)
+    styles = {label: known[label] for label in labels}
+    abreast = min(len(tasks), PANELS_ABREAST)
+    bands = -(-len(tasks) // abreast)
+    width, height = PANEL_SIZE
+    legend = _legend_texts(runs, labels)
+    entry = (max(map(len, legend.values())) + 9) / LEGEND_CHARACTERS  # 9 for handle and gaps
+    wanted = max(entry, LEGEND_WIDTH) if len(labels) > SHORT_LEGEND else entry
+    width = max(0.6 + width * abreast, wanted)
+    figure = Figure(figsize=(width, height * len(values) * bands), layout="constrained")
+    axes = figure.subplots(len(values) * bands, abreast, squeeze=False)
     for panel in axes.flat:
         panel.set_visible(False)
-    for index, env in enumerate(envs):
+    for index, task in enumerate(tasks):
         band, column = divmod(index, abreast)
-        above, below = axes[2 * band : 2 * band + 2, column]
-        of_env = [run for run in runs if run.env == env]
-        for panel, value in zip((above, below), ROWS, strict=True):
-            _draw_panel(panel, of_env, value, styles)
-            panel.set_ylabel(ROWS[value] if column == 0 else "", fontsize=9)
-        above.set_title(env, fontsize=10)
-        above.tick_params(labelbottom=False)
-        below.set_xlabel("frames")
-        below.sharex(above)
-    _add_legend(figure, runs, styles)
+        panels = axes[len(values) * band :, column][: len(values)]
+        of_task = [run for run in runs if run.task == task]
+        for panel, value in zip(panels, values, strict=True):
+            _draw_panel(panel, of_task, value, styles)
+            panel.set_ylabel(VALUES[value] if column == 0 else "", fontsize=9)
+            panel.sharex(panels[0])
+            panel.tick_params(labelbottom=panel is panels[-1])
+        panels[0].set_title(title_of(task), fontsize=10)
+        panels[-1].set_xlabel("frames", fontsize=9)
+    has_seeds = len(runs) > len({(run.task, run.label) for run in runs})
+    _add_legend(
+        figure,
+        legend,
+        styles,
+        columns=int(width / entry),
+        title=LEGEND_TITLE if has_seeds else None,
+    )
     return figure
 
 
-def _draw_panel(axes: Axes, runs: Sequence[Run], value: str, styles: dict[str, LineStyle]) -> None:
+def curve_table(runs: Sequence[Run]) -> pd.DataFrame:
+    """The points that `draw_curves` joins, one row each.
+
+    Columns:
+        env, method: Task and method, both with what sets them apart from others.
+        value: Which column of curve.csv.
+        frames, mean, std: The point; `std` is NaN where fewer than two seeds have a value.
+        seeds, seeds_run: Seeds that have a value there, of those that were started.
+    """
+    tables = []
+    for task in sorted({run.task for run in runs}, key=task_key):
+        for label in labels_of(runs):
+            seeds = [run for run in runs if (run.task, run.label) == (task, label)]
+            for value in VALUES:
+                mean = mean_over_seeds(seeds, value)
+                if mean is not None:
+                    of_whom = {"env": task, "method": label, "value": value}
+                    tables.append(pd.DataFrame({**of_whom, **vars(mean), "seeds_run": len(seeds)}))
+    return pd.concat(tables, ignore_index=True)
+
+
+def labels_of(runs: Iterable[Run]) -> list[str]:
+    """What the runs are called in a legend, in its order."""
+    return sorted({run.label for run in runs}, key=sort_key)
+
+
+def has_values(runs: Iterable[Run], value: str) -> bool:
+    """Whether there is a point to draw."""
+    return any(run.curve[value].notna().any() for run in runs)
+
+
+def _draw_panel(
+    axes: Axes, runs: Sequence[Run], value: str, styles: Mapping[str, LineStyle]
+) -> None:
     means: dict[str, SeedMean] = {}
     for rank, (label, style) in enumerate(styles.items()):
         of_label = [run for run in runs if run.label == label]
@@ -73,12 +136,25 @@ def _draw_panel(axes: Axes, runs: Sequence[Run], value: str, styles: dict[str, L
         axes.plot(mean.frames, of_every_seed, **look, linewidth=1.8, label=label)
         low, high = mean.mean - mean.std, mean.mean + mean.std
         axes.fill_between(mean.frames, low, high, color=style.color, alpha=0.15, linewidth=0)
-    if value == "intrinsic_reward_mean" and _differ_tenfold(means.values()):
+    if value == BONUS and _differ_tenfold(means.values()):
         axes.set_yscale("log")
+    if value == RETURN and means:
+        _set_return_limits(axes, means.values())
+    if not means:
+        axes.text(0.5, 0.5, "no value yet", transform=axes.transAxes, ha="center", va="center")
     axes.set_visible(True)
+    axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+    axes.tick_params(labelsize=8)
     axes.grid(alpha=0.25, linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def _set_return_limits(axes: Axes, means: Iterable[SeedMean]) -> None:
+    """One scale for all tasks whose best return is 1, whatever has been reached so far."""
+    drawn = [[np.nanmin(mean.mean), np.nanmax(mean.mean)] for mean in means]
+    if np.abs(drawn).max() <= 1:
+        axes.set_ylim(-0.03 if np.min(drawn) >= 0 else -1.03, 1.03)
 
 
 def _differ_tenfold(means: Iterable[SeedMean]) -> bool:
@@ -88,34 +164,44 @@ def _differ_tenfold(means: Iterable[SeedMean]) -> bool:
     return bool(positive) and max(positive) > 10 * min(positive)
 
 
-def _add_legend(figure: Figure, runs: Sequence[Run], styles: dict[str, LineStyle]) -> None:
-    texts = {
+def _legend_texts(runs: Sequence[Run], labels: Iterable[str]) -> dict[str, str]:
+    """Each label with its number of seeds."""
+    return {
         label: f"{label}, {_seed_count([run for run in runs if run.label == label])}"
-        for label in styles
+        for label in labels
     }
+
+
+def _add_legend(
+    figure: Figure,
+    texts: Mapping[str, str],
+    styles: Mapping[str, LineStyle],
+    *,
+    columns: int,
+    title: str | None,
+) -> None:
+    """Adds a legend below the panels, and the height it takes."""
     handles = [
         Line2D([], [], color=s.color, linestyle=s.dashes, linewidth=1.8, label=texts[label])
         for label, s in styles.items()
     ]
-    # About 13 characters of legend an inch, 5 more for the handle and the gap.
-    columns = max(1, int(figure.get_figwidth() * 13 / (max(map(len, texts.values())) + 5)))
-    columns = min(columns, len(handles))
-    rows = -(-len(handles) // columns) + 1
+    rows = -(-len(handles) // columns) + 2
     figure.set_figheight(figure.get_figheight() + 0.2 * rows)
     figure.legend(
         handles=handles,
-        title=LEGEND_TITLE if len(runs) > len({(run.env, run.label) for run in runs}) else None,
+        title=title,
         loc="outside lower center",
-        ncols=columns,
+        ncols=min(columns, len(handles)),
         fontsize=9,
-        title_fontsize=9,
-        handlelength=3,
+        title_fontsize=8,
+        handlelength=2.4,
+        columnspacing=1.2,
         frameon=False,
     )
 
 
 def _seed_count(runs: Sequence[Run]) -> str:
-    counts = [sum(run.env == env for run in runs) for env in {run.env for run in runs}]
+    counts = [sum(run.task == task for run in runs) for task in {run.task for run in runs}]
     few, many = min(counts), max(counts)
     number = str(many) if few == many else f"{few} to {many}"
     return f"{number} seed{'' if many == 1 else 's'}"

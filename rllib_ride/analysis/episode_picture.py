@@ -12,168 +12,148 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
 
 from rllib_ride.analysis import palette
-from rllib_ride.analysis.episode_record import EpisodeRecord, Kind
-
-DIRECTIONS = np.array([(1, 0), (0, 1), (-1, 0), (0, -1)])  # right, down, left, up
+from rllib_ride.analysis.episode_record import (
+    DIRECTIONS,
+    INTERACTIONS,
+    Episode,
+    Kind,
+    Recording,
+)
+from rllib_ride.analysis.level import Level
+from rllib_ride.analysis.level_picture import draw_level, letters_of
 
 
 @dataclass(frozen=True)
 class KindStyle:
-    """Colour and marker of one kind of action."""
+    """How actions look, and what they are called in a legend."""
 
+    name: str
     color: str
     marker: str
 
 
+_OBJECT = KindStyle("pick, drop or open box", palette.PURPLE, "D")
+_IDLE = KindStyle("no effect or door closed", palette.GREY, "X")
 STYLES = {
-    Kind.OPEN_DOOR: KindStyle(palette.GREEN, "s"),
-    Kind.MOVE_FORWARD: KindStyle(palette.BLUE, "o"),
-    Kind.TURN: KindStyle(palette.VERMILLION, "^"),
-    Kind.PICK_OR_DROP: KindStyle(palette.PURPLE, "D"),
-    Kind.OTHER: KindStyle(palette.GREY, "X"),
+    Kind.OPEN_DOOR: KindStyle("open door", palette.GREEN, "s"),
+    **dict.fromkeys(sorted(INTERACTIONS - {Kind.OPEN_DOOR}), _OBJECT),
+    Kind.MOVE_FORWARD: KindStyle("move forward", palette.BLUE, "o"),
+    Kind.TURN: KindStyle("turn left or right", palette.VERMILLION, "^"),
+    Kind.CLOSE_DOOR: _IDLE,
+    Kind.NO_EFFECT: _IDLE,
 }
+"""The look of each kind; some share one."""
 
 
-def write_episode_picture(record: EpisodeRecord, path: Path) -> Path:
-    """Draws `record` into the PNG (or SVG) file `path` and returns the path."""
-    draw_episode(record).savefig(path, dpi=150)
+def write_episode_picture(recording: Recording, path: Path) -> Path:
+    """Draws the first episode into the PNG (or SVG) file `path` and returns the path."""
+    draw_episode(recording).savefig(path, dpi=150)
     return path
 
 
-def draw_episode(record: EpisodeRecord) -> Figure:
-    """Draws the level with the path on the left and the bonus against the step on the right.
+def draw_episode(recording: Recording) -> Figure:
+    """Draws the level with the first episode's path, and beside it the bonus against the step.
 
     Raises:
-        ValueError: The episode has no steps, or one of a kind that is no `Kind`.
+        ValueError: The episode has no bonuses.
     """
-    if not record.steps:
-        raise ValueError("an episode to draw needs at least one step")
+    level, episode = recording.level, recording.episodes[0]
     figure = Figure(figsize=(12.5, 5.6), layout="constrained")
-    level, bonuses = figure.subplots(1, 2, width_ratios=(1, 1.25))
-    _draw_level(level, record)
-    _draw_bonuses(bonuses, record)
-    total = sum(step.reward for step in record.steps)
-    steps = f"{len(record.steps)} step{'' if len(record.steps) == 1 else 's'}"
-    figure.suptitle(f"{record.env}: {record.method}, return {total:.2f} in {steps}", fontsize=11)
+    plan, chart = figure.subplots(1, 2, width_ratios=(1, 1.25))
+    _draw_path(plan, level, episode)
+    draw_bonuses(chart, episode)
+    steps = f"{len(episode)} step{'' if len(episode) == 1 else 's'}"
+    figure.suptitle(
+        f"{recording.env}: {recording.method}, return {episode.rewards.sum():.2f} in {steps}",
+        fontsize=11,
+    )
     figure.legend(
-        *bonuses.get_legend_handles_labels(),
+        *chart.get_legend_handles_labels(),
         loc="outside lower center",
-        ncols=len(STYLES),
+        ncols=4,
         fontsize=9,
         frameon=False,
     )
     return figure
 
 
-def marker_places(record: EpisodeRecord) -> np.ndarray:
-    """Where each step's marker stands, [steps, 2] (x, y) in cells.
+def marker_places(episode: Episode) -> NDArray[np.float64]:
+    """Where each step's marker stands, `[T, 2]` (x, y) in cells.
 
     A move's stands between the two cells, a turn's off the cell's middle towards where the agent
     now looks, and a door's or an object's in the cell it is in: markers of different kinds at one
     cell do not hide each other.
     """
-    after = np.array([step.position for step in record.steps], dtype=float)
-    before = np.concatenate([[record.start], after[:-1]])
-    looks = DIRECTIONS[[step.direction for step in record.steps]]
-    reach = {Kind.TURN: 0.3, Kind.OPEN_DOOR: 1.0, Kind.PICK_OR_DROP: 1.0}
-    offsets = np.array([reach.get(Kind(step.kind), 0.0) for step in record.steps])
-    return (before + after) / 2 + offsets[:, None] * looks
+    kinds = np.array(episode.kinds)
+    moves, turns = (kinds == kind for kind in (Kind.MOVE_FORWARD, Kind.TURN))
+    looks = DIRECTIONS[episode.directions[1:]]
+    return episode.places() - 0.5 * moves[:, None] * looks + 0.3 * turns[:, None] * looks
 
 
-def level_window(record: EpisodeRecord) -> tuple[int, int, int, int]:
-    """The cells worth showing, (left, right, top, bottom), right and bottom not included.
-
-    MultiRoom levels fill a part of their grid: what looks like the grid's corner is left out, but
-    for a margin of one cell.
-    """
-    width, height = record.size
-    pixels = record.level.shape[0] // height
-    tiles = record.level.reshape(height, pixels, width, pixels, 3).swapaxes(1, 2)
-    used = (tiles != tiles[0, 0]).any(axis=(2, 3, 4))  # [height, width]
-    if not used.any():
-        return 0, width, 0, height
-    rows, columns = np.flatnonzero(used.any(axis=1)), np.flatnonzero(used.any(axis=0))
-    return (
-        max(int(columns[0]) - 1, 0),
-        min(int(columns[-1]) + 2, width),
-        max(int(rows[0]) - 1, 0),
-        min(int(rows[-1]) + 2, height),
-    )
-
-
-def _draw_level(axes: Axes, record: EpisodeRecord) -> None:
-    width, height = record.size
-    # Cell (x, y) has its middle at (x, y); faded, so that the markers stand out on black floors.
-    extent = (-0.5, width - 0.5, height - 0.5, -0.5)
-    axes.imshow(record.level, extent=extent, alpha=0.45, interpolation="none")
-    left, right, top, bottom = level_window(record)
-    axes.set_xlim(left - 0.5, right - 0.5)
-    axes.set_ylim(bottom - 0.5, top - 0.5)
-    axes.set_axis_off()
-
-    path = np.array([record.start, *(step.position for step in record.steps)])
-    axes.plot(*path.T, color="white", linewidth=1.2, zorder=2)
-    outline = [withStroke(linewidth=2, foreground="white")]
-    axes.text(
-        *record.start, "A", ha="center", va="center", weight="bold", path_effects=outline, zorder=4
-    )
-
-    x, y = marker_places(record).T
-    bonuses = _bonuses(record)
+def _draw_path(axes: Axes, level: Level, episode: Episode) -> None:
+    draw_level(axes, level)
+    axes.plot(*episode.positions.T, color=palette.GREY, linewidth=1.2, zorder=2)
+    left, right, top, bottom = level.window()
     cell = 300 / max(right - left, bottom - top)  # points
+    bonuses = episode.paid()
     sizes = min(0.7 * cell**2, 500.0) * bonuses / (bonuses.max() or 1.0)
-    for kind, style in STYLES.items():
-        of_kind = _steps_of(record, kind)
+    x, y = marker_places(episode).T  # [T] each
+    for style, steps in _looks(episode):
         axes.scatter(
-            x[of_kind],
-            y[of_kind],
-            s=sizes[of_kind],
+            x[steps],
+            y[steps],
+            s=sizes[steps],
             color=style.color,
             marker=style.marker,
             edgecolor="white",
             linewidth=0.5,
-            alpha=0.85,
-            zorder=3,
-            label=kind,
+            alpha=0.7,
+            zorder=5,
         )
-    axes.set_title("the level and the path from A; a marker's area is the bonus", fontsize=10)
+    axes.set_title("the path from A; a marker's area is the bonus", fontsize=10)
+    axes.text(
+        0.5,
+        -0.02,
+        letters_of(level),
+        transform=axes.transAxes,
+        ha="center",
+        va="top",
+        fontsize=9,
+    )
 
 
-def _draw_bonuses(axes: Axes, record: EpisodeRecord) -> None:
-    bonuses = _bonuses(record)
-    for rank, (kind, style) in enumerate(STYLES.items()):
-        of_kind = _steps_of(record, kind)
-        if not of_kind.size:
-            continue
-        axes.vlines(of_kind + 1, 0, bonuses[of_kind], color=style.color, linewidth=1.2, alpha=0.6)
+def draw_bonuses(axes: Axes, episode: Episode) -> None:
+    """Draws the bonus of each step in the look of its kind, and says where rewards were."""
+    bonuses = episode.paid()
+    for rank, (style, steps) in enumerate(_looks(episode)):
+        axes.vlines(steps + 1, 0, bonuses[steps], color=style.color, linewidth=1.2, alpha=0.6)
         axes.scatter(
-            of_kind + 1,
-            bonuses[of_kind],
+            steps + 1,
+            bonuses[steps],
             color=style.color,
             marker=style.marker,
-            s=28,
+            s=28 if len(episode) <= 150 else 10,
             clip_on=False,
-            zorder=4 - rank / len(STYLES),
-            label=f"{kind}: {of_kind.size}, mean {bonuses[of_kind].mean():.4f}",
+            zorder=4 - 0.1 * rank,
+            label=f"{style.name}: {len(steps)}, mean {bonuses[steps].mean():.4f}",
         )
-    for number, step in enumerate(record.steps, start=1):
-        if step.reward:
-            axes.axvline(number, color="black", linestyle=":", linewidth=1)
-            axes.annotate(
-                f"reward {step.reward:.2f}",
-                (number, 1),
-                xycoords=("data", "axes fraction"),
-                xytext=(-4, -4),
-                textcoords="offset points",
-                ha="right",
-                va="top",
-                fontsize=8,
-            )
-    axes.set_xlim(0, len(record.steps) + 1)
+    for step in np.flatnonzero(episode.rewards):
+        axes.axvline(step + 1, color="black", linestyle=":", linewidth=1)
+        axes.annotate(
+            f"reward {episode.rewards[step]:.2f}",
+            (step + 1, 1),
+            xycoords=("data", "axes fraction"),
+            xytext=(-4, -4),
+            textcoords="offset points",
+            ha="right",
+            va="top",
+            fontsize=8,
+        )
+    axes.set_xlim(0, len(episode) + 1)
     axes.set_ylim(0, 1.15 * bonuses.max() or 1.0)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("step of the episode")
@@ -182,10 +162,11 @@ def _draw_bonuses(axes: Axes, record: EpisodeRecord) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _bonuses(record: EpisodeRecord) -> np.ndarray:
-    return np.array([step.bonus for step in record.steps], dtype=float)
-
-
-def _steps_of(record: EpisodeRecord, kind: Kind) -> np.ndarray:
-    """Indices of the steps of one kind."""
-    return np.flatnonzero([Kind(step.kind) is kind for step in record.steps])
+def _looks(episode: Episode) -> list[tuple[KindStyle, NDArray[np.int64]]]:
+    """Each look of which there are steps, and the steps' indices."""
+    styles = [STYLES[kind] for kind in episode.kinds]  # [T]
+    return [
+        (style, np.flatnonzero([style == of_step for of_step in styles]))
+        for style in dict.fromkeys(STYLES.values())
+        if style in styles
+    ]

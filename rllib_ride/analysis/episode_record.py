@@ -1,22 +1,51 @@
-"""One episode, told step by step in plain data, and the kind of thing each action did."""
+"""One episode in plain data, and the kind of thing each action did."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
+from numpy.typing import NDArray
+
+from rllib_ride.analysis.level import Cell, Level
+
+DIRECTIONS = np.array([(1, 0), (0, 1), (-1, 0), (0, -1)])
+"""(dx, dy) of MiniGrid's directions: 0 right, 1 down, 2 left, 3 up."""
 
 
 class Kind(StrEnum):
-    """What an action did to the level, as the paper's tab:intrinsic_reward_n7s4 sorts actions."""
+    """What an action did to the level, whichever button was pressed."""
 
     OPEN_DOOR = "open door"
+    OPEN_BOX = "open box"
+    PICK_KEY = "pick key"
+    PICK_BALL = "pick ball"
+    PICK_BOX = "pick box"
+    DROP_KEY = "drop key"
+    DROP_BALL = "drop ball"
+    DROP_BOX = "drop box"
     MOVE_FORWARD = "move forward"
     TURN = "turn left or right"
-    PICK_OR_DROP = "pick up or drop"
-    OTHER = "other"
+    CLOSE_DOOR = "close door"
+    NO_EFFECT = "no effect"
+
+
+INTERACTIONS = frozenset(
+    {
+        Kind.OPEN_DOOR,
+        Kind.OPEN_BOX,
+        Kind.PICK_KEY,
+        Kind.PICK_BALL,
+        Kind.PICK_BOX,
+        Kind.DROP_KEY,
+        Kind.DROP_BALL,
+        Kind.DROP_BOX,
+    }
+)
+"""What the paper's fig:intrinsic_reward_heatmaps_obstructed calls interacting with objects."""
+
+_IN_FRONT = INTERACTIONS | {Kind.CLOSE_DOOR}
 
 
 @dataclass(frozen=True)
@@ -24,69 +53,91 @@ class Facts:
     """What `kind_of` must know of a MiniGrid level at one moment.
 
     Attributes:
-        position: (x, y) cell of the agent, x to the right and y downwards, as in MiniGrid.
-        direction: Where it looks: 0 right, 1 down, 2 left, 3 up.
+        position: Cell of the agent.
+        direction: Where it looks, as in `DIRECTIONS`.
         open_doors: How many doors of the level are open.
-        carries: Whether it carries an object.
+        boxes: How many boxes lie in it.
+        carries: What the agent carries: `"key"`, `"ball"`, `"box"`, or None.
     """
 
-    position: tuple[int, int]
+    position: Cell
     direction: int
     open_doors: int
-    carries: bool
+    boxes: int
+    carries: str | None
 
 
 def kind_of(before: Facts, after: Facts) -> Kind:
-    """Tells what a step did by what changed: an action without effect is `OTHER`."""
-    if after.open_doors > before.open_doors:
-        return Kind.OPEN_DOOR
+    """Tells what a step did by what changed."""
     if after.position != before.position:
         return Kind.MOVE_FORWARD
     if after.direction != before.direction:
         return Kind.TURN
+    if after.open_doors != before.open_doors:
+        return Kind.OPEN_DOOR if after.open_doors > before.open_doors else Kind.CLOSE_DOOR
     if after.carries != before.carries:
-        return Kind.PICK_OR_DROP
-    return Kind.OTHER
+        return Kind(f"pick {after.carries}" if after.carries else f"drop {before.carries}")
+    return Kind.OPEN_BOX if after.boxes < before.boxes else Kind.NO_EFFECT
 
 
 @dataclass(frozen=True)
-class Step:
-    """One transition.
+class Episode:
+    """T transitions.
 
     Attributes:
-        position: (x, y) cell of the agent after the action.
-        direction: Where it looks after the action: 0 right, 1 down, 2 left, 3 up.
-        action: Name of the action.
-        kind: One of `Kind`, what the action did.
-        bonus: r_int, before its coefficient.
-        reward: r_ext.
+        positions: `[T + 1, 2]` ints, (x, y) cell of the agent, the start's first.
+        directions: `[T + 1]` ints, where it looks, as in `DIRECTIONS`.
+        kinds: `[T]`, what each action did.
+        rewards: `[T]`, r_ext.
+        bonuses: `[T]`, r_int before its coefficient; None where there is no intrinsic reward.
+        grids: `[T + 1, width, height, 3]` uint8, MiniGrid's encoding of the level without the
+            agent; None if they were not kept.
     """
 
-    position: tuple[int, int]
-    direction: int
-    action: str
-    kind: str
-    bonus: float
-    reward: float
+    positions: NDArray[np.int64]
+    directions: NDArray[np.int64]
+    kinds: tuple[Kind, ...]
+    rewards: NDArray[np.float64]
+    bonuses: NDArray[np.float64] | None = None
+    grids: NDArray[np.uint8] | None = None
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    def paid(self) -> NDArray[np.float64]:
+        """The bonuses, `[T]`.
+
+        Raises:
+            ValueError: There are none.
+        """
+        if self.bonuses is None:
+            raise ValueError("an episode of a policy that was trained without a bonus has none")
+        return self.bonuses
+
+    def places(self) -> NDArray[np.int64]:
+        """Where each action had its effect, `[T, 2]` (x, y).
+
+        The agent's cell after the action, or the cell in front if something was done to what is in
+        it.
+        """
+        in_front = np.array([kind in _IN_FRONT for kind in self.kinds], int)  # [T]
+        return self.positions[1:] + in_front[:, None] * DIRECTIONS[self.directions[1:]]
 
 
 @dataclass(frozen=True)
-class EpisodeRecord:
-    """One episode and the level it was played in.
+class Recording:
+    """Episodes of one policy, all in one level.
 
     Attributes:
         env: Environment id.
-        method: Intrinsic reward that gave the bonuses.
-        level: [height * p, width * p, 3] uint8 RGB picture of the level at the start, p pixels a
-            cell, best without the agent's view highlighted.
-        size: (width, height) of the level in cells.
-        start: (x, y) cell where the agent starts.
-        steps: The transitions in order, at least one.
+        method: Name of the intrinsic reward, `"none"` without.
+        frames_trained: Transitions the policy was trained on.
+        level: As every episode begins.
+        episodes: At least one.
     """
 
     env: str
     method: str
-    level: np.ndarray
-    size: tuple[int, int]
-    start: tuple[int, int]
-    steps: Sequence[Step]
+    frames_trained: int
+    level: Level
+    episodes: tuple[Episode, ...]

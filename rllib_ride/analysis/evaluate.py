@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import torch
+from numpy.typing import NDArray
 
+from rllib_ride.analysis.play import Moment, num_envs_for, play
 from rllib_ride.analysis.policy import Policy
-from rllib_ride.rllib.acting import LockStepActor, actions_for_env, reset_each
-
-_MOST_ENVS = 32
+from rllib_ride.intrinsic.counts import EpisodicCounter
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,9 @@ class Scores:
         return_std: Its standard deviation over the episodes.
         length_mean: Mean transitions of an episode.
         success_rate: Share of episodes with a return above 0: where reward is sparse, those that
-            reached the goal.
+            reached the goal. Of a game that says whether the flag was reached, those that did.
+        states_visited_mean: Mean number of different states of an episode, its first among them,
+            by the key that the counts `full` go by; None where the environment has none.
         frames_trained: Transitions the policy was trained on.
     """
 
@@ -32,14 +36,12 @@ class Scores:
     return_std: float
     length_mean: float
     success_rate: float
+    states_visited_mean: float | None
     frames_trained: int
 
 
 def evaluate(policy: Policy, *, episodes: int, seed: int, greedy: bool) -> Scores:
     """Plays whole episodes and averages over them.
-
-    Each environment plays a number of episodes that is fixed beforehand. To take the first so many
-    that end, whichever environment they end in, would favour short episodes.
 
     Args:
         policy: The policy.
@@ -47,59 +49,51 @@ def evaluate(policy: Policy, *, episodes: int, seed: int, greedy: bool) -> Score
         seed: Of levels and sampled actions.
         greedy: Take the likeliest action; otherwise sample, as in training.
     """
-    num_envs = min(episodes, _MOST_ENVS)
-    returns, lengths = _play(policy, _shares(episodes, num_envs), seed, greedy)
+    with contextlib.closing(policy.make_env(num_envs_for(episodes))) as env:
+        tally = _Tally(env.num_envs)
+        for moment in play(policy, env, episodes=episodes, seed=seed, greedy=greedy):
+            tally.add(moment)
+    returns, lengths, successes, states = np.array(tally.ended, float).T  # [episodes] each
     return Scores(
         episodes=episodes,
-        return_mean=float(np.mean(returns)),
-        return_std=float(np.std(returns)),
-        length_mean=float(np.mean(lengths)),
-        success_rate=float(np.mean(np.array(returns) > 0)),
+        return_mean=float(returns.mean()),
+        return_std=float(returns.std()),
+        length_mean=float(lengths.mean()),
+        success_rate=float(successes.mean()),
+        states_visited_mean=None if np.isnan(states).any() else float(states.mean()),
         frames_trained=policy.frames_trained,
     )
 
 
-def _shares(episodes: int, num_envs: int) -> np.ndarray:
-    """How many episodes each environment plays, `[N]`."""
-    shares = np.full(num_envs, episodes // num_envs)
-    shares[: episodes % num_envs] += 1
-    return shares
+class _Tally:
+    """Sums over the running episode of each of N environments.
+
+    Attributes:
+        ended: Return, length, success and different states of each episode that ended and counts;
+            NaN states where the environment does not say which it is in.
+    """
+
+    def __init__(self, num_envs: int) -> None:
+        self.ended: list[tuple[float, int, bool, float]] = []
+        self._return, self._length = np.zeros(num_envs), np.zeros(num_envs, int)
+        self._states = np.full(num_envs, np.nan)
+        self._visits, self._everywhere = EpisodicCounter(num_envs), np.ones(num_envs, bool)
+
+    def add(self, moment: Moment) -> None:
+        """Takes in one step of each environment."""
+        begins = moment.begins
+        self._return = np.where(begins, 0.0, self._return + moment.rewards)
+        self._length = np.where(begins, 0, self._length + 1)
+        if "state_key" in moment.infos:
+            self._visits.reset(begins)
+            n_ep = self._visits.visit(moment.infos["state_key"], self._everywhere)
+            self._states = np.where(begins, 0, self._states) + (n_ep == 1)
+        success = _is_success(moment.infos, self._return)
+        for n in np.flatnonzero(moment.ended & moment.counted):
+            episode = self._return[n], self._length[n], success[n], self._states[n]
+            self.ended.append(episode)
 
 
-def _play(
-    policy: Policy, shares: np.ndarray, seed: int, greedy: bool
-) -> tuple[list[float], list[int]]:
-    """Return and length of each environment's first `shares[n]` episodes."""
-    num_envs = len(shares)
-    env = policy.make_env(num_envs)
-    returns: list[float] = []
-    lengths: list[int] = []
-    with torch.no_grad(), torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        seeds = [int(s) for s in np.random.SeedSequence(seed).generate_state(num_envs)]
-        obs, _ = reset_each(env, seeds)
-        actor = LockStepActor(policy.module, num_envs)
-        played, total, length = np.zeros(num_envs, int), np.zeros(num_envs), np.zeros(num_envs, int)
-        resetting = np.zeros(num_envs, bool)  # the step after an end is no transition
-        while (played < shares).any():
-            actions, _ = actor.act(obs, explore=not greedy)
-            obs, rewards, terminated, truncated, _ = env.step(
-                actions_for_env(
-                    actions,
-                    env.single_action_space,
-                    normalized=policy.normalize_actions,
-                    clip=policy.clip_actions,
-                )
-            )
-            total += rewards * ~resetting
-            length += ~resetting
-            actor.begin(resetting)
-            ended = terminated | truncated
-            for n in np.flatnonzero(ended & (played < shares)):
-                returns.append(float(total[n]))
-                lengths.append(int(length[n]))
-            played += ended
-            total[ended], length[ended] = 0.0, 0
-            resetting = ended
-    env.close()
-    return returns, lengths
+def _is_success(infos: Mapping[str, Any], returns: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """`[N]`; Mario's reward is for every step to the right, so that a return says little."""
+    return np.asarray(infos["flag_get"], bool) if "flag_get" in infos else returns > 0

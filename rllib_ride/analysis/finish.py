@@ -2,31 +2,39 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+
+from matplotlib.figure import Figure
 
 from rllib_ride.analysis.curves import draw_curves
 from rllib_ride.analysis.runs import read_runs
-from rllib_ride.analysis.tables import results_table, to_markdown
+from rllib_ride.analysis.tables import results_rows, results_table, to_markdown
 
 
 def write_summary(run_dir: Path) -> list[Path]:
     """Writes curves and table of the trials under `run_dir` into it, and returns their paths.
 
     Works on a run that was interrupted: what has been reported so far is drawn. No trial with a
-    report yet: writes nothing.
-
-    Raises:
-        ValueError: A trial's files are not what a trial writes; names file and key.
+    report yet: writes nothing. What cannot be read is left out, and told on stderr.
     """
-    runs = read_runs(run_dir)
+    readings = read_runs([run_dir])
+    for note in readings.notes:
+        print(note, file=sys.stderr)
+    runs = readings.runs
     if all(run.curve.empty for run in runs):
         return []
-    names = ("curves.png", "curves.svg", "table.md", "table.csv")
-    png, svg, markdown, csv = (run_dir / name for name in names)
-    figure = draw_curves(runs)
-    figure.savefig(png, dpi=150)
-    figure.savefig(svg)
     table = results_table(runs)
-    markdown.write_text(to_markdown(table))
+    markdown, csv = run_dir / "table.md", run_dir / "table.csv"
+    markdown.write_text(to_markdown(results_rows(table)), encoding="utf-8")
     table.to_csv(csv, index=False)
-    return [png, svg, markdown, csv]
+    return [*save_figure(draw_curves(runs), run_dir / "curves"), markdown, csv]
+
+
+def save_figure(figure: Figure, stem: Path) -> list[Path]:
+    """Writes the figure as `stem`.png and `stem`.svg, and returns their paths."""
+    png, svg = stem.with_suffix(".png"), stem.with_suffix(".svg")
+    figure.savefig(png, dpi=150)
+    figure.set_layout_engine("none")  # laid out once, it need not be again
+    figure.savefig(svg)
+    return [png, svg]

@@ -14,6 +14,22 @@ import rllib_ride  # noqa: F401 (registers the environments)
 from rllib_ride.envs.catalog import evaluation_options
 from rllib_ride.rllib.ray_internals import checkpoint_config, checkpoint_frames, module_folder
 
+UNREADABLE = (
+    AttributeError,  # a class that is not where it was
+    EOFError,
+    KeyError,
+    OSError,
+    RuntimeError,  # weights of other shapes
+    TypeError,
+    ValueError,  # no JSON
+    pickle.UnpicklingError,
+)
+"""What reading a folder that is no whole checkpoint of this version can raise."""
+
+_MINIGRIDS = "rllib_ride.envs.entry_points"
+_SEEN = ("observation", "agent_view_size", "see_through_walls")
+"""Options of MiniGrid environments that decide what a policy sees."""
+
 
 @dataclass(frozen=True)
 class Policy:
@@ -24,6 +40,7 @@ class Policy:
         env: Environment id.
         env_options: Keyword arguments of the environment.
         frames_trained: Transitions it was trained on.
+        trained_in: Id of the environment they were of.
         normalize_actions: RLlib's setting of the same name, as is `clip_actions`: what becomes of
             the policy's action before the environment is given it.
         clip_actions: See `normalize_actions`.
@@ -33,6 +50,7 @@ class Policy:
     env: str
     env_options: dict[str, Any]
     frames_trained: int
+    trained_in: str = ""
     normalize_actions: bool = True
     clip_actions: bool = False
 
@@ -46,7 +64,8 @@ def load_policy(checkpoint: Path, env: str | None = None) -> Policy:
 
     Args:
         checkpoint: A folder that `Algorithm.save_to_path` or a trial wrote, `checkpoint_000003`.
-        env: Environment to play in; None: the one it was trained in, with its options.
+        env: Environment to play in; None: the one it was trained in, with its options. Another has
+            its own options, but for what a policy sees of a MiniGrid level.
 
     Raises:
         ValueError: No such checkpoint, or an environment unknown or of other spaces.
@@ -61,17 +80,22 @@ def load_policy(checkpoint: Path, env: str | None = None) -> Policy:
         config = checkpoint_config(checkpoint)
         trained_in, options = config["env"], dict(config["env_config"])
         frames_trained = checkpoint_frames(checkpoint)
-    except (OSError, EOFError, KeyError, pickle.UnpicklingError) as error:
-        raise ValueError(f"{checkpoint}: not a whole checkpoint: {error}") from error
+    except ImportError as error:
+        raise ValueError(f"{checkpoint}: it needs what cannot be imported here: {error}") from error
+    except UNREADABLE as error:
+        raise ValueError(
+            f"{checkpoint}: not a whole checkpoint: {type(error).__name__}: {error}"
+        ) from error
     module.eval()
     policy = Policy(
         module=module,
         env=env or trained_in,
         env_options={
-            **(options if env in (None, trained_in) else {}),
+            **(options if env in (None, trained_in) else _what_is_seen(options, env)),
             **evaluation_options(env or trained_in),
         },
         frames_trained=frames_trained,
+        trained_in=trained_in,
         normalize_actions=config["normalize_actions"],
         clip_actions=config["clip_actions"],
     )
@@ -79,10 +103,16 @@ def load_policy(checkpoint: Path, env: str | None = None) -> Policy:
     return policy
 
 
+def _what_is_seen(options: dict[str, Any], env: str) -> dict[str, Any]:
+    spec = gym.registry.get(env)
+    is_minigrid = spec is not None and spec.vector_entry_point == f"{_MINIGRIDS}:{env}"
+    return {key: options[key] for key in _SEEN if key in options} if is_minigrid else {}
+
+
 def _check_spaces(policy: Policy) -> None:
     try:
         env = policy.make_env(num_envs=1)
-    except gym.error.Error as error:  # one of its packages is missing, say
+    except (gym.error.Error, TypeError) as error:  # a package is missing, say, or an option
         raise ValueError(f"environment {policy.env}: {error}") from error
     spaces = {"observation": env.single_observation_space, "action": env.single_action_space}
     env.close()

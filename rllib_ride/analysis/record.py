@@ -1,29 +1,66 @@
-"""Plays one episode of a checkpoint's policy and records the bonus of each step."""
+"""Plays episodes of a checkpoint's policy in one level, and records what each step did."""
 
 from __future__ import annotations
 
+import contextlib
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-from minigrid.core.actions import Actions
+from gymnasium.vector import VectorEnv
 from minigrid.core.world_object import Door
 from minigrid.minigrid_env import MiniGridEnv
-from ray.rllib.core.rl_module.torch import TorchRLModule
+from numpy.typing import NDArray
 
-from rllib_ride.analysis.episode_record import EpisodeRecord, Facts, Step, kind_of
+from rllib_ride.analysis.bonus import episode_bonuses, load_intrinsic
+from rllib_ride.analysis.episode_record import Episode, Facts, Recording, kind_of
+from rllib_ride.analysis.level import level_of
+from rllib_ride.analysis.play import Moment, num_envs_for, play
 from rllib_ride.analysis.policy import Policy, load_policy
-from rllib_ride.intrinsic import Transitions
-from rllib_ride.rllib.acting import LockStepActor
+from rllib_ride.envs.singleton import pin_level
 from rllib_ride.rllib.module import IntrinsicModule
-from rllib_ride.rllib.ray_internals import module_folder
-from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID, IntrinsicSettings
+from rllib_ride.rllib.settings import IntrinsicSettings
 from rllib_ride.rllib.visits import StateVisits
 
+METHOD_NONE = "none"
 
-def record_episode(checkpoint: Path, seed: int) -> EpisodeRecord:
-    """One episode on one MiniGrid level, actions sampled as in training.
+
+@dataclass(frozen=True)
+class Agent:
+    """What a checkpoint holds: a policy, and the intrinsic networks it was trained with.
+
+    Attributes:
+        policy: The policy and where it plays.
+        intrinsic: The networks; None if it was trained without a bonus.
+    """
+
+    policy: Policy
+    intrinsic: IntrinsicModule | None
+
+    @property
+    def method(self) -> str:
+        """Name of the intrinsic reward."""
+        return self.intrinsic.model_config["method"] if self.intrinsic else METHOD_NONE
+
+
+def load_agent(checkpoint: Path, env: str | None = None) -> Agent:
+    """Policy and intrinsic networks of a checkpoint; see `load_policy`.
+
+    Raises:
+        ValueError: No such checkpoint, or no MiniGrid environment: there is no level to look at.
+    """
+    agent = Agent(load_policy(checkpoint, env=env), load_intrinsic(checkpoint))
+    with contextlib.closing(agent.policy.make_env(1)) as one:
+        try:
+            _levels_of(one)
+        except ValueError as error:
+            raise ValueError(f"{checkpoint}: {agent.policy.env} {error}") from None
+    return agent
+
+
+def record_episode(checkpoint: Path, seed: int) -> Recording:
+    """One episode in one level, actions sampled as in training, with its grids.
 
     Args:
         checkpoint: A folder that a trial with a bonus wrote.
@@ -32,90 +69,145 @@ def record_episode(checkpoint: Path, seed: int) -> EpisodeRecord:
     Raises:
         ValueError: No such checkpoint, one without intrinsic networks, or no MiniGrid environment.
     """
-    policy = load_policy(checkpoint)
-    intrinsic = _load_intrinsic(checkpoint)
-    env = policy.make_env(num_envs=1)
-    try:
-        level = getattr(env.unwrapped, "envs", [None])[0]
-        if not isinstance(level, MiniGridEnv):
-            raise ValueError(f"{policy.env} is no MiniGrid environment: it has no level to draw")
-        with torch.no_grad(), torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
-            return _play(policy, intrinsic, env, level, seed)
-    finally:
-        env.close()
+    agent = load_agent(checkpoint)
+    if agent.intrinsic is None:
+        raise ValueError(f"{checkpoint}: trained without a bonus, there are no intrinsic networks")
+    return record(agent, episodes=1, seed=seed, keep_grids=True)
 
 
-def _play(
-    policy: Policy, intrinsic: IntrinsicModule, env: Any, level: MiniGridEnv, seed: int
-) -> EpisodeRecord:
-    settings = {key: intrinsic.model_config[key] for key in ("counts", "observation_key")}
-    counter, goes_on = StateVisits.of(env, IntrinsicSettings(**settings)), np.zeros(1, bool)
-    obs, infos = env.reset(seed=seed)
-    counter.begin(obs, infos)
-    picture = level.get_frame(highlight=False, tile_size=16)
-    observations, facts = [intrinsic.seen(obs)[0].copy()], [_facts(level)]
-    actions, rewards, visits = [], [], []
-    actor, ended = LockStepActor(policy.module, num_envs=1), False
-    while not ended:
-        action, _ = actor.act(obs, explore=True)
-        obs, reward, terminated, truncated, infos = env.step(action)
-        ended = bool(terminated[0] or truncated[0])
-        observations.append(intrinsic.seen(obs)[0].copy())
-        facts.append(_facts(level))
-        actions.append(int(action[0]))
-        rewards.append(float(reward[0]))
-        visits.append(counter.visit(obs, infos, begins=goes_on))
+def record(
+    agent: Agent, *, episodes: int, seed: int, greedy: bool = False, keep_grids: bool = False
+) -> Recording:
+    """Episodes that all begin in the level that `env.reset(seed=seed)` makes.
 
-    keys, counts = (torch.as_tensor(np.stack(x)) for x in zip(*visits, strict=True))  # [T, 1]
-    bonuses = intrinsic.method.bonus(
-        Transitions(
-            obs=torch.as_tensor(np.stack(observations)).unsqueeze(1),  # [T + 1, 1, H, W, C]
-            actions=torch.tensor(actions).unsqueeze(1),  # [T, 1]
-            episodic_counts=counts,
-            mask=torch.ones(len(actions), 1, dtype=torch.bool),
-            state_keys=keys,
-            episode_ids=torch.zeros(1, dtype=torch.long),
-            t_started=torch.zeros(1, dtype=torch.long),
-        )
-    )[:, 0].tolist()
-    return EpisodeRecord(
+    Args:
+        agent: Who plays.
+        episodes: How many.
+        seed: Of the level and the actions.
+        greedy: Take the likeliest action; otherwise sample, as in training.
+        keep_grids: Keep the whole grid of each step.
+    """
+    policy = agent.policy
+    with contextlib.closing(policy.make_env(num_envs_for(episodes))) as env:
+        levels = _levels_of(env)
+        for one in levels:
+            pin_level(one, seed)
+        moments = play(policy, env, episodes=episodes, seed=seed, greedy=greedy)
+        watch = _Watch(agent, env, levels, keep_grids)
+        first = next(moments)
+        level = level_of(levels[0])
+        watch.see(first)
+        for moment in moments:
+            watch.see(moment)
+    return Recording(
         env=policy.env,
-        method=intrinsic.model_config["method"],
-        level=picture,
-        size=(level.width, level.height),
-        start=facts[0].position,
-        steps=[
-            Step(
-                position=after.position,
-                direction=after.direction,
-                action=Actions(action).name,
-                kind=kind_of(before, after),
-                bonus=bonus,
-                reward=reward,
-            )
-            for before, after, action, bonus, reward in zip(
-                facts[:-1], facts[1:], actions, bonuses, rewards, strict=True
-            )
-        ],
+        method=agent.method,
+        frames_trained=policy.frames_trained,
+        level=level,
+        episodes=tuple(watch.episodes),
     )
 
 
-def _facts(level: MiniGridEnv) -> Facts:
-    doors = (cell for cell in level.grid.grid if isinstance(cell, Door))
+def facts_of(level: MiniGridEnv) -> Facts:
+    """What `kind_of` must know of a level as it is now."""
+    objects = [cell for cell in level.grid.grid if cell is not None]
     x, y = level.agent_pos
     return Facts(
         position=(int(x), int(y)),
         direction=int(level.agent_dir),
-        open_doors=sum(door.is_open for door in doors),
-        carries=level.carrying is not None,
+        open_doors=sum(isinstance(cell, Door) and cell.is_open for cell in objects),
+        boxes=sum(cell.type == "box" for cell in objects),
+        carries=level.carrying.type if level.carrying else None,
     )
 
 
-def _load_intrinsic(checkpoint: Path) -> IntrinsicModule:
-    path = module_folder(checkpoint, INTRINSIC_MODULE_ID)
-    if not path.is_dir():
-        raise ValueError(f"{checkpoint}: trained without a bonus, there are no intrinsic networks")
-    module = TorchRLModule.from_checkpoint(str(path.resolve()))
-    assert isinstance(module, IntrinsicModule)
-    return module
+def _levels_of(env: VectorEnv) -> list[MiniGridEnv]:
+    """The MiniGrid environments in a vector.
+
+    Raises:
+        ValueError: They are none.
+    """
+    levels = [one.unwrapped for one in getattr(env.unwrapped, "envs", [])]
+    if not levels or not all(isinstance(level, MiniGridEnv) for level in levels):
+        raise ValueError("is no MiniGrid environment: it has no level to draw")
+    return levels
+
+
+@dataclass
+class _Track:
+    """An episode that goes on: what was met at each step, in lists."""
+
+    facts: list[Facts] = field(default_factory=list)
+    seen: list[NDArray] = field(default_factory=list)
+    grids: list[NDArray[np.uint8]] = field(default_factory=list)
+    actions: list[Any] = field(default_factory=list)
+    rewards: list[float] = field(default_factory=list)
+    visits: list[tuple[int, int]] = field(default_factory=list)  # key and N_ep
+
+
+class _Watch:
+    """Follows N environments.
+
+    Attributes:
+        episodes: Those that have ended and count.
+    """
+
+    def __init__(
+        self, agent: Agent, env: VectorEnv, levels: list[MiniGridEnv], keep_grids: bool
+    ) -> None:
+        self.episodes: list[Episode] = []
+        self._intrinsic = agent.intrinsic
+        self._levels = levels
+        self._keep_grids = keep_grids
+        self._tracks = [_Track() for _ in levels]
+        self._counter: StateVisits | None = None
+        if agent.intrinsic is not None:
+            config = agent.intrinsic.model_config
+            settings = {key: config[key] for key in ("counts", "observation_key")}
+            self._counter = StateVisits.of(env, IntrinsicSettings(**settings))
+
+    def see(self, moment: Moment) -> None:
+        """Takes in one step of each environment."""
+        keys = counts = np.zeros(len(self._levels), np.int64)
+        if self._counter is not None:
+            keys, counts = self._counter.visit(moment.obs, moment.infos, moment.begins)
+        for n in np.flatnonzero(moment.counted):
+            if moment.begins[n]:
+                self._tracks[n] = _Track()
+            else:
+                self._tracks[n].actions.append(moment.actions[n])
+                self._tracks[n].rewards.append(float(moment.rewards[n]))
+                self._tracks[n].visits.append((int(keys[n]), int(counts[n])))
+            self._look_at(n, moment)
+            if moment.ended[n]:
+                self.episodes.append(self._finished(self._tracks[n]))
+
+    def _look_at(self, n: int, moment: Moment) -> None:
+        """Notes the state that environment n is in."""
+        track, level = self._tracks[n], self._levels[n]
+        track.facts.append(facts_of(level))
+        if self._intrinsic is not None:
+            track.seen.append(np.array(self._intrinsic.seen(moment.obs)[n]))
+        if self._keep_grids:
+            track.grids.append(level.grid.encode())
+
+    def _finished(self, track: _Track) -> Episode:
+        facts = track.facts
+        bonuses = None
+        if self._intrinsic is not None:
+            keys, counts = np.array(track.visits, np.int64).T  # [T] each
+            bonuses = episode_bonuses(
+                self._intrinsic,
+                observations=np.stack(track.seen),
+                actions=np.array(track.actions),
+                state_keys=keys.copy(),
+                episodic_counts=counts.copy(),
+            )
+        return Episode(
+            positions=np.array([fact.position for fact in facts]),
+            directions=np.array([fact.direction for fact in facts]),
+            kinds=tuple(kind_of(*pair) for pair in zip(facts[:-1], facts[1:], strict=True)),
+            rewards=np.array(track.rewards),
+            bonuses=bonuses,
+            grids=np.stack(track.grids) if self._keep_grids else None,
+        )

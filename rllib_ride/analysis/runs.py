@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import io
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-COLUMNS = (
-    "frames",
-    "wall_s",
-    "episodes",
-    "return_mean",
-    "return_std",
-    "length_mean",
-    "intrinsic_reward_mean",
-    "fps",
-)
+from rllib_ride.analysis.curve_file import read_curve
+from rllib_ride.analysis.states import State, state_of, was_resumed
+from rllib_ride.analysis.variants import variants
+
+RECORD_FILE = "run.json"
+CURVE_FILE = "curve.csv"
+TRIALS_FILE = "trials.json"
 
 
 @dataclass(frozen=True)
@@ -30,10 +27,17 @@ class Run:
         env: Environment id.
         method: Intrinsic reward, `none` without one.
         seed: Seed of the trial.
-        variant: What sets the trial apart from others of its method in the same folder, such as
-            `lr=0.0001` in a grid search; empty where nothing does.
-        curve: `COLUMNS`, one row a report, frames rising; NaN where there is nothing to report,
-            such as a return before the first episode ended.
+        variant: What sets the trial apart from others of its method, such as `lr=0.0001` in a grid
+            search; empty where nothing does.
+        curve: `COLUMNS` of `read_curve`, one row a report.
+        folder: Where the trial's files are.
+        env_options: Options of the environment.
+        experiment: The experiment it belongs to.
+        frames_asked: Frames after which it ends; None if its record has none.
+        state: How far it has come.
+        resumed: Whether it has gone on from a checkpoint.
+        git_commit: Commit of the code that ran, None if its record has none.
+        versions: Of the packages that ran.
     """
 
     env: str
@@ -41,90 +45,146 @@ class Run:
     seed: int
     variant: str
     curve: pd.DataFrame
+    folder: Path
+    env_options: Mapping[str, Any] = field(default_factory=dict)
+    experiment: str = ""
+    frames_asked: int | None = None
+    state: State = State.UNKNOWN
+    resumed: bool = False
+    git_commit: str | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def task(self) -> str:
+        """The environment with its options: what runs of one panel and table row share."""
+        options = ", ".join(f"{key}={value}" for key, value in self.env_options.items())
+        return f"{self.env} ({options})" if options else self.env
 
     @property
     def label(self) -> str:
         """What names the trial's line in a figure: seeds of one label are averaged."""
         return f"{self.method} ({self.variant})" if self.variant else self.method
 
+    @property
+    def frames(self) -> int:
+        """Frames it has reached."""
+        return int(self.curve["frames"].iloc[-1]) if len(self.curve) else 0
 
-def read_runs(run_dir: Path) -> list[Run]:
-    """Reads every trial folder under `run_dir` in which a trial has started, sorted by name.
 
-    Raises:
-        ValueError: A `run.json` or `curve.csv` that no trial writes; names file and key.
+@dataclass(frozen=True)
+class Readings:
+    """What there is to report.
+
+    Attributes:
+        runs: Sorted by folder.
+        notes: One sentence for each thing that is wrong or missing, naming its file.
     """
-    folders = sorted(path.parent for path in run_dir.glob("*/run.json"))
-    facts = [_read_facts(folder / "run.json") for folder in folders]
-    variants = _variants(facts)
-    return [
-        Run(
-            env=fact["env"],
-            method=fact["method"],
-            seed=fact["seed"],
-            variant=variant,
-            curve=read_curve(folder / "curve.csv"),
-        )
-        for folder, fact, variant in zip(folders, facts, variants, strict=True)
+
+    runs: list[Run]
+    notes: list[str]
+
+
+def read_runs(paths: Iterable[Path]) -> Readings:
+    """Reads every trial in folders of trials, of experiments or of a storage.
+
+    What cannot be used is left out and noted. Of runs that claim the same trial (environment,
+    method, settings and seed) the one that has come furthest is used: one seed is one sample.
+    """
+    notes: list[str] = []
+    folders: dict[Path, Path] = {}  # as resolved, as given
+    for path in dict.fromkeys(paths):
+        found = _trial_folders(path)
+        if not found:
+            what = "holds no trial" if path.is_dir() else "is no folder"
+            notes.append(
+                f"{path}: {what}; want a folder with {RECORD_FILE} and {CURVE_FILE}, "
+                "or one or two folders above such"
+            )
+        folders.update({folder.resolve(): folder for folder in found})
+    facts = {}
+    for folder in folders.values():
+        try:
+            facts[folder] = _read_facts(folder / RECORD_FILE)
+        except ValueError as error:
+            notes.append(f"{error}; the trial is left out")
+    names = variants(list(facts.values()))
+    runs = [
+        _read_run(folder, fact, variant, notes)
+        for (folder, fact), variant in zip(facts.items(), names, strict=True)
     ]
+    notes += _waiting(folders.values())
+    return Readings(_without_doubles(runs, notes), notes)
 
 
-def read_curve(path: Path) -> pd.DataFrame:
-    """Reads a curve that may still be growing: empty if missing, less a line that is cut short.
+def _trial_folders(path: Path) -> list[Path]:
+    """Folders with a record or a curve: `path` itself, or one or two levels below it."""
+    levels = ("", "*/", "*/*/")
+    files = [f for level in levels for n in (RECORD_FILE, CURVE_FILE) for f in path.glob(level + n)]
+    return sorted({file.parent for file in files})
 
-    Raises:
-        ValueError: The file lacks one of `COLUMNS` or holds something other than numbers.
-    """
-    text = path.read_text() if path.exists() else ""
-    complete = text[: text.rfind("\n") + 1]
-    if not complete:
-        return pd.DataFrame(columns=list(COLUMNS), dtype=float)
-    curve = pd.read_csv(io.StringIO(complete))
-    missing = [column for column in COLUMNS if column not in curve]
-    if missing:
-        raise ValueError(f"{path}: column {missing[0]!r} is missing, want {', '.join(COLUMNS)}")
+
+def _read_run(folder: Path, fact: Mapping[str, Any], variant: str, notes: list[str]) -> Run:
+    path = folder / CURVE_FILE
+    curve, faults = read_curve(path)
+    if faults:
+        notes.append(f"{path}: {'; '.join(faults)}")
+    frames_asked = fact.get("frames")
+    run = Run(
+        env=fact["env"],
+        method=fact["method"],
+        seed=fact["seed"],
+        variant=variant,
+        curve=curve,
+        folder=folder,
+        env_options=fact.get("env_options") or {},
+        experiment=fact.get("experiment") or folder.resolve().parent.name,
+        frames_asked=frames_asked,
+        resumed=was_resumed(folder),
+        git_commit=fact.get("git_commit"),
+        versions=fact.get("versions") or {},
+    )
+    return replace(run, state=state_of(folder, run.frames, frames_asked))
+
+
+def _read_facts(path: Path) -> dict[str, Any]:
     try:
-        return curve[list(COLUMNS)].astype(float)
-    except ValueError as error:
-        raise ValueError(f"{path}: every value must be a number, but {error}") from None
-
-
-def _read_facts(path: Path) -> dict:
-    try:
-        facts = json.loads(path.read_text())
-    except json.JSONDecodeError as error:
+        facts = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ValueError(f"{path}: missing, and nothing else says what ran there") from None
+    except ValueError as error:  # no JSON, or no text
         raise ValueError(f"{path}: not JSON, {error}") from None
+    if not isinstance(facts, dict):
+        raise ValueError(f"{path}: must hold keys and values, not {type(facts).__name__}")
     for key, kind in {"env": str, "method": str, "seed": int, "config": dict}.items():
         if not isinstance(facts.get(key), kind):
+            raise ValueError(f"{path}: key {key!r} must be {kind.__name__}, not {facts.get(key)!r}")
+    for key, kind in {"frames": int, "env_options": dict, "versions": dict}.items():
+        if not isinstance(facts.get(key), kind | None):
             raise ValueError(f"{path}: key {key!r} must be {kind.__name__}, not {facts.get(key)!r}")
     return facts
 
 
-def _variants(facts: Iterable[dict]) -> list[str]:
-    """For each run the config values in which runs of its env and method differ."""
-    configs = [
-        (fact["env"], fact["method"], {**_flat(fact["config"]), "seed": None}) for fact in facts
-    ]
-    variants = []
-    for env, method, config in configs:
-        peers = [other for *of, other in configs if of == [env, method]]
-        keys = sorted({key for peer in peers for key in peer})
-        differing = [key for key in keys if any(p.get(key) != config.get(key) for p in peers)]
-        variants.append(
-            ", ".join(f"{key.rpartition('.')[2]}={_text(config.get(key))}" for key in differing)
-        )
-    return variants
+def _without_doubles(runs: Sequence[Run], notes: list[str]) -> list[Run]:
+    furthest: dict[tuple[str, str, int], Run] = {}
+    for run in sorted(runs, key=lambda run: -run.frames):
+        other = furthest.setdefault((run.task, run.label, run.seed), run)
+        if other is not run:
+            notes.append(
+                f"{run.folder}: left out, the same trial as {other.folder}, which has come as far "
+                f"or further ({run.frames:,} and {other.frames:,} frames)"
+            )
+    return sorted(furthest.values(), key=lambda run: run.folder)
 
 
-def _text(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _flat(config: dict, prefix: str = "") -> dict[str, object]:
-    flat: dict[str, object] = {}
-    for key, value in config.items():
-        if isinstance(value, dict):
-            flat.update(_flat(value, f"{prefix}{key}."))
-        else:
-            flat[f"{prefix}{key}"] = value
-    return flat
+def _waiting(folders: Iterable[Path]) -> list[str]:
+    """Of each experiment that has not started all its trials, how many it has."""
+    notes = []
+    for path in sorted({folder.resolve().parent / TRIALS_FILE for folder in folders}):
+        try:
+            names = [trial["name"] for trial in json.loads(path.read_text(encoding="utf-8"))]
+        except (OSError, ValueError, TypeError, KeyError):  # only a count is lost
+            continue
+        waiting = sum(not (path.parent / name / RECORD_FILE).exists() for name in names)
+        if waiting:
+            notes.append(f"{path.parent}: {waiting} of its {len(names)} trials have not started")
+    return notes

@@ -10,6 +10,8 @@ import numpy as np
 from rllib_ride.analysis.runs import Run
 
 GRID_POINTS = 200
+# Seeds that end together end at somewhat different frames, each with the batch it was in.
+_TOGETHER = 0.98
 
 
 @dataclass(frozen=True)
@@ -17,7 +19,9 @@ class SeedMean:
     """A value's course over training, averaged over seeds. N is the number of grid points.
 
     Attributes:
-        frames: [N] common grid, from the first frame any seed reports to the last.
+        frames: [N] common grid, from the first frame any seed reports to the last; where several
+            seeds end within 2% of that, to the least of their ends, for no stub of a line is to
+            tell of the few that went a batch further.
         mean: [N] mean over the seeds that have a value there.
         std: [N] their sample standard deviation, NaN where fewer than two have one.
         seeds: [N] how many have one.
@@ -38,7 +42,8 @@ def mean_over_seeds(runs: Sequence[Run], column: str) -> SeedMean | None:
     curves = [curve for curve in curves if len(curve)]
     if not curves:
         return None
-    first, last = min(c[0, 0] for c in curves), max(c[-1, 0] for c in curves)
+    first, ends = min(c[0, 0] for c in curves), [c[-1, 0] for c in curves]
+    last = min(end for end in ends if end >= _TOGETHER * max(ends))
     frames = np.linspace(first, last, GRID_POINTS) if last > first else np.array([first])
     values = np.stack(  # [seeds, N]
         [np.interp(frames, c[:, 0], c[:, 1], left=np.nan, right=np.nan) for c in curves]

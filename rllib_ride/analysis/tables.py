@@ -1,63 +1,197 @@
-"""Tells what each method reached, in one table a person reads and one a program does."""
+"""Tells what each method reached, in tables a person reads and tables a program does."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
 from rllib_ride.analysis.palette import sort_key
+from rllib_ride.analysis.paper_claims import paper_says
 from rllib_ride.analysis.runs import Run
+from rllib_ride.analysis.tasks import task_key, threshold_of
 
-THRESHOLD = 0.6
 
+def results_table(runs: Sequence[Run], threshold: float | None = None) -> pd.DataFrame:
+    """Sums up the seeds of each task and method in one row.
 
-def results_table(runs: Sequence[Run], threshold: float = THRESHOLD) -> pd.DataFrame:
-    """Sums up the seeds of each env and method in one row.
+    Args:
+        runs: Any of them may be without reports.
+        threshold: The mean return that counts as solved; None: each task's own, `threshold_of`.
 
     Columns:
-        env, method: Method with its variant, if a grid was searched.
+        env: Environment with its options.
+        method: Method with its variant, if there are several.
         seeds: Trials that have started.
         frames: Frames of the seed that has come least far.
         return_mean, return_std: Mean and sample standard deviation over seeds of the last mean
             return over 100 episodes; NaN where there are no values.
-        threshold: The mean return that counts as solved.
-        seeds_reaching: Trials that reached it.
-        frames_to_threshold: Frames at which they first did, the mean over these trials.
+        threshold: The mean return over 100 episodes that counts as solved.
+        seeds_solved: Trials that reached it.
+        frames_to_solve: Frames at which they first did, the mean over these trials.
+        frames_least, frames_most: The first and the last of these trials to do so.
         fps: Frames a second, the mean over a trial's reports and over trials.
+        paper: What the paper says of it.
     """
-    groups = sorted({(run.env, run.label) for run in runs}, key=lambda g: (g[0], sort_key(g[1])))
+    groups: dict[tuple[str, str], list[Run]] = {}
+    for run in runs:
+        groups.setdefault((run.task, run.label), []).append(run)
+    keys = sorted(groups, key=lambda key: (task_key(key[0]), sort_key(key[1])))
+    return pd.DataFrame([_row(groups[key], threshold) for key in keys])
+
+
+def runs_table(runs: Sequence[Run]) -> pd.DataFrame:
+    """How far each run has come, one row a run.
+
+    Columns:
+        folder, experiment, env, method, seed: The run.
+        state: `State`, and `resumed` where the run has gone on from a checkpoint.
+        frames, frames_asked: Reached, and to reach; the latter NaN if its record has none.
+        return_mean: Its last mean return over 100 episodes, NaN where there is none.
+        git_commit: Commit of the code that ran.
+    """
     return pd.DataFrame(
-        [
-            _row(
-                env, label, [run for run in runs if (run.env, run.label) == (env, label)], threshold
-            )
-            for env, label in groups
-        ]
+        {
+            "folder": str(run.folder),
+            "experiment": run.experiment,
+            "env": run.task,
+            "method": run.label,
+            "seed": run.seed,
+            "state": f"{run.state}{', resumed' if run.resumed else ''}",
+            "frames": run.frames,
+            "frames_asked": run.frames_asked if run.frames_asked is not None else np.nan,
+            "return_mean": _last(run.curve["return_mean"]),
+            "git_commit": run.git_commit or "",
+        }
+        for run in sorted(runs, key=lambda r: (task_key(r.task), sort_key(r.label), r.seed))
     )
 
 
-def _row(env: str, label: str, runs: Sequence[Run], threshold: float) -> dict[str, object]:
-    final = pd.Series([_last(run.curve["return_mean"]) for run in runs]).dropna()
-    reached = pd.Series([_frames_to(run.curve, threshold) for run in runs]).dropna()
+def results_rows(table: pd.DataFrame, *, with_paper: bool = False) -> list[dict[str, str]]:
+    """`results_table` for people: numbers rounded, a dash where there is none.
+
+    The last column is the speed, or what the paper says.
+    """
+    rows = []
+    for row in table.itertuples():
+        cells = {
+            "env": row.env,
+            "method": row.method,
+            "seeds": str(row.seeds),
+            "frames": f"{row.frames:,}",
+            "return (last 100 episodes)": _with_spread(row.return_mean, row.return_std),
+            "solved at": f"{row.threshold:g}",
+            "seeds solved": f"{row.seeds_solved} of {row.seeds}",
+            "frames to solve": _number(row.frames_to_solve, ",.0f") + _range(row),
+        }
+        if with_paper:
+            rows.append({**cells, "the paper says": row.paper})
+        else:
+            rows.append({**cells, "frames/s": _number(row.fps, ",.0f")})
+    return rows
+
+
+def runs_rows(table: pd.DataFrame) -> list[dict[str, str]]:
+    """`runs_table` for people."""
+    return [
+        {
+            "experiment": row.experiment,
+            "env": row.env,
+            "method": row.method,
+            "seed": str(row.seed),
+            "state": row.state,
+            "frames": f"{row.frames:,} of {_number(row.frames_asked, ',.0f')}",
+            "return (last 100 episodes)": _number(row.return_mean, ".3f"),
+        }
+        for row in table.itertuples()
+    ]
+
+
+def mean_rows(means: pd.DataFrame) -> list[dict[str, str]]:
+    """`scores.interquartile_means` for people."""
+    return [
+        {
+            "env": row.env,
+            "method": row.method,
+            "tasks": str(row.tasks),
+            "seeds": str(row.seeds),
+            "at frame": _number(row.frames, ",.0f"),
+            "mean": _with_spread(row.mean, row.std),
+            "interquartile mean": _number(row.iqm, ".3f"),
+            "95% interval": _interval(row.low, row.high, ".3f"),
+        }
+        for row in means.itertuples()
+    ]
+
+
+def improvement_rows(better: pd.DataFrame) -> list[dict[str, str]]:
+    """`scores.improvements` for people."""
+    return [
+        {
+            "X": row.method,
+            "Y": row.other,
+            "tasks": str(row.tasks),
+            "P(X > Y)": _number(row.probability, ".2f"),
+            "95% interval": _interval(row.low, row.high, ".2f"),
+        }
+        for row in better.itertuples()
+    ]
+
+
+def to_markdown(rows: Sequence[Mapping[str, str]]) -> str:
+    """Rows of equal keys as a table in Markdown; columns of numbers are set to the right."""
+    header = list(rows[0]) if rows else []
+    rule = ["---:" if is_number(rows, name) else "---" for name in header]
+    lines = [header, rule, *(row.values() for row in rows)]
+    return "".join(
+        f"| {' | '.join(c.replace('|', chr(92) + '|') for c in cells)} |\n" for cells in lines
+    )
+
+
+def is_number(rows: Sequence[Mapping[str, str]], name: str) -> bool:
+    """Whether a column of text holds numbers, some of which may be missing."""
+    return all(row[name][:1].isdigit() or row[name][:1] in ("-", "") for row in rows) and any(
+        row[name][:1].isdigit() for row in rows
+    )
+
+
+def _number(value: float, spec: str) -> str:
+    """The number, or a dash where there is none."""
+    return format(value, spec) if np.isfinite(value) else "-"
+
+
+def _with_spread(mean: float, std: float) -> str:
+    """`mean ± std`; the mean alone where there is no spread."""
+    return _number(mean, ".3f") + (f" ± {std:.3f}" if np.isfinite(std) else "")
+
+
+def _row(runs: Sequence[Run], threshold: float | None) -> dict[str, object]:
+    first = runs[0]
+    final = pd.Series([_last(run.curve["return_mean"]) for run in runs], dtype=float).dropna()
+    if threshold is None:
+        threshold = threshold_of(first.env)
+    solved = pd.Series([_frames_to(run.curve, threshold) for run in runs], dtype=float).dropna()
     return {
-        "env": env,
-        "method": label,
+        "env": first.task,
+        "method": first.label,
         "seeds": len(runs),
-        "frames": int(min(_last(run.curve["frames"], default=0) for run in runs)),
+        "frames": min(run.frames for run in runs),
         "return_mean": final.mean(),
         "return_std": final.std(),
         "threshold": threshold,
-        "seeds_reaching": len(reached),
-        "frames_to_threshold": reached.mean(),
+        "seeds_solved": len(solved),
+        "frames_to_solve": solved.mean(),
+        "frames_least": solved.min(),
+        "frames_most": solved.max(),
         "fps": pd.Series([run.curve["fps"].mean() for run in runs]).mean(),
+        "paper": paper_says(first.method, first.task),
     }
 
 
-def _last(values: pd.Series, default: float = np.nan) -> float:
+def _last(values: pd.Series) -> float:
     finite = values.dropna()
-    return float(finite.iloc[-1]) if len(finite) else default
+    return float(finite.iloc[-1]) if len(finite) else np.nan
 
 
 def _frames_to(curve: pd.DataFrame, threshold: float) -> float:
@@ -65,42 +199,10 @@ def _frames_to(curve: pd.DataFrame, threshold: float) -> float:
     return float(reached.iloc[0]) if len(reached) else np.nan
 
 
-def to_markdown(table: pd.DataFrame) -> str:
-    """The table for people, numbers rounded and a dash where there is none."""
-    threshold = table["threshold"].iloc[0] if len(table) else THRESHOLD
-    header = [
-        "env",
-        "method",
-        "seeds",
-        "frames",
-        "return (last 100 episodes)",
-        f"frames to a return of {threshold:g}",
-        "frames/s",
-    ]
-    rows = [
-        [
-            row.env,
-            row.method,
-            str(row.seeds),
-            f"{row.frames:,}",
-            _with_std(row.return_mean, row.return_std),
-            _frames_reached(row.frames_to_threshold, row.seeds_reaching, row.seeds),
-            _number(row.fps, ",.0f"),
-        ]
-        for row in table.itertuples()
-    ]
-    rule = ["---", "---", *["---:"] * (len(header) - 2)]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in [header, rule, *rows])
+def _range(row: tuple) -> str:
+    least, most = row.frames_least, row.frames_most  # type: ignore[attr-defined]
+    return f" ({least:,.0f} to {most:,.0f})" if most > least else ""
 
 
-def _number(value: float, spec: str) -> str:
-    return format(value, spec) if np.isfinite(value) else "-"
-
-
-def _with_std(mean: float, std: float) -> str:
-    return _number(mean, ".3f") + (f" ± {std:.3f}" if np.isfinite(std) else "")
-
-
-def _frames_reached(frames: float, reaching: int, seeds: int) -> str:
-    some = f" ({reaching} of {seeds} seeds)" if 0 < reaching < seeds else ""
-    return _number(frames, ",.0f") + some
+def _interval(low: float, high: float, spec: str) -> str:
+    return f"{low:{spec}} to {high:{spec}}" if low == low else "-"

@@ -26,10 +26,11 @@ def algorithm_config(trial: Trial) -> AlgorithmConfig:
             such as an environment it does not support.
     """
     overrides = dict(trial.config)
-    intrinsic = overrides.pop("intrinsic", {})
-    _check_intrinsic(intrinsic)
+    intrinsic, values = overrides.pop("intrinsic", {}), overrides.pop("preset", {})
+    _check_group("intrinsic", intrinsic, _intrinsic_settings())
+    _check_group("preset", values, _preset_values())
     try:
-        return _build(trial, overrides, intrinsic)
+        return _build(trial, overrides, intrinsic, values)
     except ConfigError:
         raise
     except (
@@ -50,7 +51,10 @@ def resource_request(config: AlgorithmConfig) -> PlacementGroupFactory:
 
 
 def _build(
-    trial: Trial, overrides: dict[str, Any], intrinsic: Mapping[str, Any]
+    trial: Trial,
+    overrides: dict[str, Any],
+    intrinsic: Mapping[str, Any],
+    values: Mapping[str, Any],
 ) -> AlgorithmConfig:
     from rllib_ride.rllib.presets import make_config
 
@@ -62,6 +66,7 @@ def _build(
         frames=trial.schedule_frames,
         seed=trial.seed,
         intrinsic=intrinsic,
+        values=values,
     )
     _check_overrides(overrides, config)
     config.update_from_dict(overrides)
@@ -75,8 +80,11 @@ def _check_overrides(overrides: Mapping[str, Any], config: AlgorithmConfig) -> N
         if key in _OWN_KEYS:
             raise ConfigError(f"key 'config.{key}' is set by the key {_OWN_KEYS[key]!r} instead")
         if key not in known:
-            listing = f"It is neither 'intrinsic' nor a setting of RLlib's {type(config).__name__}."
-            prefixed = {f"config.{name}" for name in {*known, "intrinsic"}}
+            listing = (
+                f"It is neither 'intrinsic' nor 'preset' nor a setting of RLlib's "
+                f"{type(config).__name__}."
+            )
+            prefixed = {f"config.{name}" for name in {*known, "intrinsic", "preset"}}
             raise ConfigError(unknown("key", f"config.{key}", prefixed, listing))
         right = _right_type(config.get(key), value) or _right_size(key, value)
         if right:
@@ -125,16 +133,26 @@ def _right_size(key: str, value: Any) -> str | None:
     return None if least is None or value >= least else f"at least {least}"
 
 
-def _check_intrinsic(intrinsic: Any) -> None:
+def _check_group(group: str, given: Any, known: set[str]) -> None:
+    """Refuses a key below `config.<group>` that it does not have."""
+    if not isinstance(given, dict):
+        raise ConfigError(f"key 'config.{group}' must hold keys and values, not {given!r}")
+    for key in given:
+        if key not in known:
+            prefixed = {f"config.{group}.{name}" for name in known}
+            raise ConfigError(unknown("key", f"config.{group}.{key}", prefixed))
+
+
+def _intrinsic_settings() -> set[str]:
     from rllib_ride.rllib.settings import IntrinsicSettings
 
-    if not isinstance(intrinsic, dict):
-        raise ConfigError(f"key 'config.intrinsic' must hold keys and values, not {intrinsic!r}")
-    known = {field.name for field in dataclasses.fields(IntrinsicSettings)} - {"method"}
-    for key in intrinsic:
-        if key not in known:
-            prefixed = {f"config.intrinsic.{name}" for name in known}
-            raise ConfigError(unknown("key", f"config.intrinsic.{key}", prefixed))
+    return {field.name for field in dataclasses.fields(IntrinsicSettings)} - {"method"}
+
+
+def _preset_values() -> set[str]:
+    from rllib_ride.rllib.presets import Preset
+
+    return {field.name for field in dataclasses.fields(Preset)}
 
 
 def _one_line(error: Exception) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from pathlib import Path
 from typing import Any
 
 from rllib_ride.envs.catalog import PAPER_TASKS, PIXEL_TASKS
@@ -31,6 +32,24 @@ def envs() -> list[str]:
     import rllib_ride  # noqa: F401 (registers)
 
     return sorted(gymnasium.registry)
+
+
+def experiment_files() -> list[Path]:
+    """The files of `tune_configs/` here, or else of the clone that this package is used from.
+
+    Raises:
+        ConfigError: there are none in either place.
+    """
+    import rllib_ride
+
+    clone = Path(rllib_ride.__file__).parents[1] / "tune_configs"
+    for folder in (Path("tune_configs"), clone):
+        if files := sorted(folder.glob("*.yaml")):
+            return files
+    raise ConfigError(
+        f"no experiments: neither tune_configs/ here nor {clone} has a YAML. They are in a clone "
+        "and not in the package: start rllib-ride there, or install the clone with pip install -e"
+    )
 
 
 def env_rows() -> list[dict[str, Any]]:

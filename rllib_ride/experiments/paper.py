@@ -1,4 +1,4 @@
-"""Where each method and experiment stands in the paper, by its LaTeX label (RIDE, ICLR 2020)."""
+"""What the paper says of methods, tasks and experiments, by its LaTeX labels (RIDE, ICLR 2020)."""
 
 from __future__ import annotations
 
@@ -18,6 +18,19 @@ METHODS = {
     "no_entropy_no_episodic_counts": "ablation; fig:ablations",
     "none": "IMPALA, no intrinsic reward; fig:minigrid, fig:all_mario_doom",
 }
+
+FRAMES = {
+    "MiniGrid-MultiRoom-N7-S4-v0": 30_000_000,
+    "MiniGrid-MultiRoomNoisyTV-N7-S4-v0": 30_000_000,
+    "MiniGrid-MultiRoom-N7-S8-v0": 30_000_000,
+    "MiniGrid-MultiRoom-N10-S4-v0": 30_000_000,
+    "MiniGrid-MultiRoom-N10-S10-v0": 100_000_000,
+    "MiniGrid-MultiRoom-N12-S10-v0": 100_000_000,
+    "MiniGrid-KeyCorridorS3R3-v0": 30_000_000,
+    "MiniGrid-ObstructedMaze-2Dlh-v0": 100_000_000,
+}
+"""Frames of training by task, for `frames: paper`. They are the released code's: of these tasks the
+text has 100M alone, for MultiRoom-N12-S10 (fig:state_visitation_heatmaps)."""
 
 
 def origin(path: Path) -> str:

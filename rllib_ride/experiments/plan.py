@@ -29,6 +29,11 @@ class PlannedTrial:
         """Cores and accelerators that it occupies while it runs, such as `{"CPU": 1}`."""
         return dict(resource_request(self.config).required_resources)
 
+    @property
+    def cpu_bundles(self) -> tuple[float, ...]:
+        """Cores that it needs on one node each, such as `(1.0,)`."""
+        return tuple(bundle.get("CPU", 0.0) for bundle in resource_request(self.config).bundles)
+
 
 def plan(
     path: str | Path,

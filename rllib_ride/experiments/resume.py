@@ -9,12 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ray.tune import Callback, Checkpoint
+from ray.tune import Callback
 
 from rllib_ride.experiments.build import algorithm_config
 from rllib_ride.experiments.checkpoints import whole_checkpoints
 from rllib_ride.experiments.errors import ConfigError
 from rllib_ride.experiments.trial import Trial
+from rllib_ride.experiments.tune_internals import register_checkpoints
 
 if TYPE_CHECKING:
     from ray.tune.experiment import Trial as TuneTrial
@@ -110,9 +111,6 @@ class ResumeCallback(Callback):
 
 def _take_stock(trial: TuneTrial) -> None:
     """Registers the whole checkpoints there are, and removes a half one after the last of them."""
-    from ray.train._internal.checkpoint_manager import _CheckpointManager
-    from ray.train._internal.session import _TrainingResult
-
     folder = Path(trial.path or "")
     whole = whole_checkpoints(folder)
     if not whole:
@@ -121,9 +119,4 @@ def _take_stock(trial: TuneTrial) -> None:
     for path in folder.glob("checkpoint_*"):
         if path.name > newest.name:
             shutil.rmtree(path)
-    before, storage = trial.run_metadata.checkpoint_manager, trial.storage
-    assert before is not None and storage is not None, "a trial of a run that Tune keeps"
-    trial.run_metadata.checkpoint_manager = _CheckpointManager(before.checkpoint_config)
-    for path, result in whole:
-        trial.on_checkpoint(_TrainingResult(Checkpoint.from_directory(str(path)), result))
-    storage.current_checkpoint_index = int(newest.name.rpartition("_")[2])
+    register_checkpoints(trial, whole)

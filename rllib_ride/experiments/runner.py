@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
-import logging
 import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import ray
 from ray import tune
-from ray.tune import ResumeConfig
 
 from rllib_ride.experiments.asha import FramesASHA
+from rllib_ride.experiments.connect import start_ray
 from rllib_ride.experiments.curve import CurveCallback
 from rllib_ride.experiments.errors import ConfigError
 from rllib_ride.experiments.interrupt import InterruptCallback, own_signals
 from rllib_ride.experiments.live import LiveCallback
+from rllib_ride.experiments.preflight import preflight
 from rllib_ride.experiments.progress import Progress
 from rllib_ride.experiments.record import RecordCallback
 from rllib_ride.experiments.resume import ResumeCallback, resumed_trials, write_trials
@@ -28,6 +27,7 @@ from rllib_ride.experiments.retry import MAX_FAILURES, RetryCallback
 from rllib_ride.experiments.tensorboard import TensorBoardCallback
 from rllib_ride.experiments.trainable import TrialTrainable
 from rllib_ride.experiments.trial import Trial
+from rllib_ride.experiments.tune_internals import stored_tuner
 
 if TYPE_CHECKING:
     from ray.tune.experiment import Trial as TuneTrial
@@ -120,7 +120,7 @@ def run(
         callbacks: Tune callbacks beside those that write the curves and show the progress.
 
     Raises:
-        ConfigError: See `check_folder`; or there is no cluster at `address`.
+        ConfigError: See `check_folder`, `start_ray` and `preflight`.
     """
     trials = check_folder(trials, storage, resume=resume)
     folder = experiment_folder(trials, storage)
@@ -136,16 +136,18 @@ def run(
     tuner = None
     # Without such a file the run ended before Tune had kept anything.
     if resume and any(folder.glob("experiment_state-*.json")):
-        before = _outcomes(_stored_tuner(folder).get_results(), trials, folder)
+        results = stored_tuner(folder, TrialTrainable).get_results()
+        before = _outcomes(results, trials, folder)
         if all(outcome.state in ("done", "stopped") for outcome in before):
             return before
         extended = any(outcome.ended and outcome.state == "interrupted" for outcome in before)
-        tuner = _stored_tuner(folder, [*own, *callbacks], finished_too=extended)
+        tuner = stored_tuner(folder, TrialTrainable, [*own, *callbacks], finished_too=extended)
     # Ray tells of a killed process on stdout.
     with own_signals() as sigterm_as_ctrl_c, contextlib.redirect_stdout(sys.stderr):
         try:
-            dashboard = _start_ray(address)
+            dashboard = start_ray(address)
             sigterm_as_ctrl_c()
+            preflight(trials, address)
             _say_how_to_watch(folder, dashboard)
             folder.mkdir(parents=True, exist_ok=True)
             write_trials(trials, folder)
@@ -155,37 +157,10 @@ def run(
             ray.shutdown()
 
 
-def _start_ray(address: str | None) -> str | None:
-    """Starts Ray here or joins the cluster; the dashboard's address, if there is one."""
-    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
-    if address is not None or os.environ.get("RAY_ADDRESS"):
-        try:
-            return ray.init(address=address, **quiet).dashboard_url
-        except ConnectionError as error:
-            raise ConfigError(f"--address {address}: no Ray cluster there: {error}") from error
-    # The dashboard needs ray[default], of which this is one part. It listens on loopback only.
-    has_dashboard = importlib.util.find_spec("aiohttp_cors") is not None
-    return ray.init(include_dashboard=has_dashboard, **quiet).dashboard_url
-
-
 def _say_how_to_watch(folder: Path, dashboard: str | None) -> None:
     if dashboard:
         print(f"Ray's dashboard: http://{dashboard}", file=sys.stderr)
     print(f"curves while it trains: tensorboard --logdir {folder}", file=sys.stderr)
-
-
-def _stored_tuner(
-    folder: Path, callbacks: Sequence[tune.Callback] = (), *, finished_too: bool = False
-) -> tune.Tuner:
-    """The run in `folder`, whose trials go on: failed ones, and finished ones if so asked."""
-    go_on: Any = ResumeConfig.ResumeType.RESUME  # Ray declares a string
-    finished: Any = go_on if finished_too else ResumeConfig.ResumeType.SKIP
-    config = ResumeConfig(finished=finished, unfinished=go_on, errored=go_on)
-    tuner = tune.Tuner.restore(str(folder), TrialTrainable, _resume_config=config)
-    # Tune would go on with the callbacks of the first start, such as its W&B mode.
-    assert tuner._local_tuner is not None, "no Ray client"
-    tuner._local_tuner.get_run_config().callbacks = list(callbacks)
-    return tuner
 
 
 def _new_tuner(trials: Sequence[Trial], folder: Path, callbacks: list[tune.Callback]) -> tune.Tuner:

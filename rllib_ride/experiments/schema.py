@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,6 +11,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from rllib_ride.experiments import yaml_file
 from rllib_ride.experiments.errors import ConfigError, unknown
+
+PAPER_FRAMES = "paper"
+"""In place of a number of frames: each task's total in the paper, `paper.FRAMES`."""
 
 
 @dataclass(frozen=True)
@@ -29,11 +33,11 @@ def _whole(value: Any, least: int) -> int | None:
     return int(value)
 
 
-def _frames(value: Any) -> int:
+def _frames(value: Any) -> int | str:
     whole = _whole(value, least=1)
-    if whole is None:
-        raise ValueError("must be a positive whole number such as 30e6")
-    return whole
+    if whole is None and value != PAPER_FRAMES:
+        raise ValueError(f"must be a positive whole number such as 30e6, or {PAPER_FRAMES!r}")
+    return whole or PAPER_FRAMES
 
 
 def _listed(value: Any, what: str) -> list[Any]:
@@ -107,8 +111,10 @@ class ExperimentSpec(BaseModel):
         method: Names of intrinsic rewards; `none` is the same learner without one.
         preset: The set of hyperparameters that `config` starts from.
         seed: One trial each.
-        frames: Transitions the agent chooses before a trial stops.
-        config: Overrides by RLlib's names; `intrinsic` holds those of the intrinsic reward.
+        frames: Transitions the agent chooses before a trial stops, or `paper`: each task's total in
+            the paper.
+        config: Overrides by RLlib's names; `intrinsic` holds those of the intrinsic reward, and
+            `preset` those of the preset's own values.
         grid: Config keys (dotted for nested ones) with the lists of values to search.
         checkpoint_every_s: Seconds of training between checkpoints; what a kill may lose.
         stop_at_return: Where a trial stops before its frames: the mean return over 100 episodes.
@@ -124,7 +130,7 @@ class ExperimentSpec(BaseModel):
     method: Annotated[list[str], BeforeValidator(_methods)]
     preset: Annotated[str, Field(strict=True)] = "paper"
     seed: Annotated[list[int], BeforeValidator(_seeds)]
-    frames: Annotated[int, BeforeValidator(_frames)]
+    frames: Annotated[int | str, BeforeValidator(_frames)]
     config: dict[str, Any] = {}
     grid: Annotated[dict[str, list[Any]], BeforeValidator(_grid)] = {}
     checkpoint_every_s: Annotated[float, Field(strict=True, gt=0)] = 60.0
@@ -135,7 +141,8 @@ class ExperimentSpec(BaseModel):
     def _check_asha(self) -> ExperimentSpec:
         if self.asha is not None and len(self.env) > 1:
             raise ValueError("key 'asha' compares returns, so it needs one environment")
-        if self.asha is not None and self.asha["grace_frames"] > self.frames:
+        frames = self.frames if isinstance(self.frames, int) else math.inf  # the paper's: 3e7, 1e8
+        if self.asha is not None and self.asha["grace_frames"] > frames:
             raise ValueError(f"key 'asha' has grace_frames above the {self.frames} frames")
         return self
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from rllib_ride.experiments import paper
 from rllib_ride.experiments.errors import ConfigError
 from rllib_ride.experiments.schema import EnvChoice, ExperimentSpec
 
@@ -28,7 +29,8 @@ class Trial:
         frames: Transitions the agent chooses before the trial stops.
         schedule_frames: Transitions over which the preset anneals. A run that `--frames` stops
             early is the beginning of the full run, not a run with a faster anneal.
-        config: Overrides by RLlib's names; `intrinsic` holds those of the intrinsic reward.
+        config: Overrides by RLlib's names; `intrinsic` holds those of the intrinsic reward, and
+            `preset` those of the preset's own values.
         checkpoint_every_s: Seconds of training between checkpoints.
         stop_at_return: Mean return over 100 episodes at which the trial stops before its frames.
         asha: Settings of ASHA, which then may end the trial; see `ExperimentSpec`.
@@ -64,17 +66,23 @@ def expand(
 ) -> list[Trial]:
     """The trials of an experiment, or those of them that a command line asks for.
 
+    The longest come first: a trial cannot be divided, and a long one that starts last would run
+    alone in the end. Otherwise they are in the order of the file.
+
     Args:
         spec: The experiment.
         methods: Keep these methods only (empty: all), and likewise `envs` and `seeds`.
         envs: Environment ids to keep.
         seeds: Seeds to keep.
         frames: Stop after so many transitions, whatever the file says.
-        overrides: Config keys, dotted for nested ones, that go above the file's `config`.
+        overrides: Config keys, dotted for nested ones, that go above the file's `config`; one that
+            the file has a grid of is searched no more.
 
     Raises:
-        ConfigError: A narrowing that leaves nothing, or two trials of one name.
+        ConfigError: A narrowing that leaves nothing, two trials of one name, or an environment
+            that the paper has no total of frames for.
     """
+    grid = {key: values for key, values in spec.grid.items() if key not in (overrides or {})}
     chosen_envs = [e for e in spec.env if e.id in _narrow("env", [e.id for e in spec.env], envs)]
     trials = [
         Trial(
@@ -85,18 +93,19 @@ def expand(
             method=method,
             preset=spec.preset,
             seed=seed,
-            frames=frames or spec.frames,
-            schedule_frames=max(spec.frames, frames or 0),
+            frames=frames or total,
+            schedule_frames=max(total, frames or 0),
             config=_merged(spec.config, point, overrides or {}),
             checkpoint_every_s=spec.checkpoint_every_s,
             stop_at_return=spec.stop_at_return,
             asha=spec.asha,
         )
-        for env in chosen_envs
+        for env, total in ((env, _frames(env, spec)) for env in chosen_envs)
         for method in _narrow("method", spec.method, methods)
         for seed in _narrow("seed", spec.seed, seeds)
-        for point in _grid_points(spec.grid)
+        for point in _grid_points(grid)
     ]
+    trials.sort(key=lambda trial: trial.frames, reverse=True)  # stable
     name, times = Counter(trial.name for trial in trials).most_common(1)[0]
     if times > 1:
         raise ConfigError(f"{times} trials would share the folder {name!r}")
@@ -106,6 +115,17 @@ def expand(
 def short_env(env_id: str) -> str:
     """An environment's id without what most have in common; a version above 0 stays."""
     return re.sub(r"^.*:|MiniGrid-|-v0$", "", env_id)
+
+
+def _frames(env: EnvChoice, spec: ExperimentSpec) -> int:
+    if isinstance(spec.frames, int):
+        return spec.frames
+    if env.id not in paper.FRAMES:
+        raise ConfigError(
+            f"key 'frames' must be a number for {env.id}: the paper's totals are of "
+            f"{', '.join(paper.FRAMES)}"
+        )
+    return paper.FRAMES[env.id]
 
 
 def _narrow(key: str, there: Sequence[Any], wanted: Sequence[Any]) -> Sequence[Any]:

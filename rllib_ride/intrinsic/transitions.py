@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 
 import torch
 from torch import Tensor
@@ -39,6 +39,9 @@ class Transitions:
     state_keys: Tensor
     episode_ids: Tensor
     t_started: Tensor
+    _embedded: dict[Callable[[Tensor], Tensor], Tensor] | None = field(
+        default=None, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         t, b = self.mask.shape
@@ -61,7 +64,15 @@ class Transitions:
 
     def to(self, device: torch.device) -> Transitions:
         """The same transitions on a device."""
-        return Transitions(*(getattr(self, field.name).to(device) for field in fields(self)))
+        columns = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "_embedded"}
+        return Transitions(**{name: column.to(device) for name, column in columns.items()})
+
+    def for_one_update(self) -> Transitions:
+        """The same transitions, keeping what an embedding gives: loss and bonus share its pass.
+
+        Until the weights change, and no longer: the next update makes its own.
+        """
+        return replace(self, _embedded={})
 
     def pack(self, x: Tensor) -> Tensor:
         """The n real transitions of x alone: [T, B, ...] -> [n, ...]."""
@@ -84,6 +95,9 @@ class Transitions:
         """
         nowhere = torch.zeros_like(self.mask[:1])
         is_state = torch.cat((self.mask, nowhere)) | torch.cat((nowhere, self.mask))  # [T+1, B]
-        phi = embedding(self.obs[is_state])  # [states, D]
+        kept = {} if self._embedded is None else self._embedded
+        phi = kept.get(embedding)  # [states, D]
+        if phi is None or (torch.is_grad_enabled() and not phi.requires_grad):
+            phi = kept[embedding] = embedding(self.obs[is_state])
         row = (is_state.flatten().cumsum(0) - 1).view_as(is_state)  # [T+1, B], of each state in phi
-        return phi[self.pack(row[:-1])], phi[self.pack(row[1:])]
+        return phi.index_select(0, self.pack(row[:-1])), phi.index_select(0, self.pack(row[1:]))

@@ -35,6 +35,7 @@ class LockStepActor:
         self, module: TorchRLModule, num_envs: int, device: torch.device | str = "cpu"
     ) -> None:
         self._module, self._device = module, device
+        module.eval()  # or RLlib would set it and set it back at every step
         self._initial_state: dict[str, Tensor] | None = None
         self.state: dict[str, Tensor] | None = None
         if module.is_stateful():

@@ -111,7 +111,7 @@ def add_intrinsic_reward(
             gym_env_vectorize_mode=gym.VectorizeMode.VECTOR_ENTRY_POINT,
         )
     config.learners(
-        learner_connector=LearnerPipeline(chosen, whole_fragments=not is_ppo),
+        learner_connector=LearnerPipeline(chosen, for_vtrace=not is_ppo),
         add_default_connectors_to_learner_pipeline=False,
         learner_class=learner_class,
     )

@@ -13,10 +13,10 @@ from ray.rllib.core.columns import Columns
 from ray.rllib.core.rl_module.rl_module import RLModule
 from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 from ray.rllib.utils.numpy import convert_to_numpy
+from torch import Tensor
 
 from rllib_ride.intrinsic.rewards import combine_rewards
 from rllib_ride.rllib.episodes import fragment_length, pad_episodes
-from rllib_ride.rllib.module import IntrinsicModule
 from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID, INTRINSIC_REWARDS, IntrinsicSettings
 
 
@@ -67,11 +67,11 @@ class PadEpisodes(ConnectorV2):
 
 
 class AddIntrinsicRewards(ConnectorV2):
-    """Adds `intrinsic_rewards` to the batch and forms the reward that V-trace or GAE sees.
+    """Hands the batch to the intrinsic module too, and for PPO adds the bonus to its reward.
 
-    Also hands the batch to the intrinsic module, which learns from the same transitions. In an
-    AggregatorActor, whose copy of the module is never updated, no bonus is computed: the Learner
-    does it when the batch arrives.
+    GAE, which comes next, has to know PPO's reward. V-trace is computed together with the loss, and
+    so is its bonus: where these connectors run (in an AggregatorActor, or beside IMPALA's learner
+    thread) the intrinsic module's weights are stale or about to change.
     """
 
     def __init__(
@@ -80,9 +80,10 @@ class AddIntrinsicRewards(ConnectorV2):
         input_action_space: gym.Space | None = None,
         *,
         settings: IntrinsicSettings,
+        bonus_now: bool,
     ) -> None:
         super().__init__(input_observation_space, input_action_space)
-        self._settings = settings
+        self._settings, self._bonus_now = settings, bonus_now
 
     def __call__(
         self,
@@ -92,27 +93,27 @@ class AddIntrinsicRewards(ConnectorV2):
         episodes: list[SingleAgentEpisode],
         **kwargs: Any,
     ) -> dict[str, Any]:
-        """Returns the batch with bonus and reward, for both modules."""
+        """Returns the batch for both modules."""
         columns = batch[DEFAULT_MODULE_ID]
         if not self._settings.has_bonus:
             add_intrinsic_rewards(columns, None, self._settings)
             return batch
-        intrinsic = rl_module[INTRINSIC_MODULE_ID].unwrapped()
-        if intrinsic.is_trained_here:
-            add_intrinsic_rewards(columns, intrinsic, self._settings)
+        if self._bonus_now:
+            intrinsic = rl_module[INTRINSIC_MODULE_ID].unwrapped()
+            bonus = intrinsic.bonus(intrinsic.transitions(columns))
+            add_intrinsic_rewards(columns, bonus, self._settings)
         batch[INTRINSIC_MODULE_ID] = dict(columns)
         return batch
 
 
 def add_intrinsic_rewards(
-    columns: dict[str, Any], intrinsic: IntrinsicModule | None, settings: IntrinsicSettings
+    columns: dict[str, Any], r_int: Tensor | None, settings: IntrinsicSettings
 ) -> None:
     """Adds the bonus to a batch of tensors, in place, and forms the reward to learn from.
 
     Args:
-        columns: RLlib's columns; reads the observations `[B, T + 1, ...]`, actions, counts, mask
-            and `rewards` `[B, T + 1]`.
-        intrinsic: The module with current weights; None for no bonus.
+        columns: RLlib's columns; reads and replaces `rewards` `[B, T + 1]`.
+        r_int: The bonus before its coefficient, `[B, T + 1]`; None for no bonus.
         settings: Coefficient and clip.
 
     Raises:
@@ -121,7 +122,8 @@ def add_intrinsic_rewards(
     r_ext = columns[Columns.REWARDS]  # [B, T + 1]
     if not settings.extrinsic_reward:
         r_ext = torch.zeros_like(r_ext)
-    r_int = torch.zeros_like(r_ext) if intrinsic is None else intrinsic.bonus(columns)
+    if r_int is None:
+        r_int = torch.zeros_like(r_ext)
     if not torch.isfinite(r_int).all():
         raise ValueError(
             f"the bonus of method {settings.method!r} is not finite: look for NaN in the "
@@ -140,12 +142,12 @@ class LearnerPipeline:
 
     Args:
         settings: Of the intrinsic reward.
-        whole_fragments: Whether rows are padded to the length of a fragment, as V-trace wants
-            them, or to the longest piece only.
+        for_vtrace: For IMPALA and APPO: rows are padded to the length of a fragment, not to the
+            longest piece only, and get their bonus later.
     """
 
-    def __init__(self, settings: IntrinsicSettings, *, whole_fragments: bool) -> None:
-        self._settings, self._whole_fragments = settings, whole_fragments
+    def __init__(self, settings: IntrinsicSettings, *, for_vtrace: bool) -> None:
+        self._settings, self._for_vtrace = settings, for_vtrace
 
     def __call__(
         self, input_observation_space: gym.Space | None, input_action_space: gym.Space | None
@@ -154,8 +156,8 @@ class LearnerPipeline:
         return [
             PadEpisodes(
                 time_limit_is_terminal=self._settings.time_limit_is_terminal,
-                whole_fragments=self._whole_fragments,
+                whole_fragments=self._for_vtrace,
             ),
             NumpyToTensor(),
-            AddIntrinsicRewards(settings=self._settings),
+            AddIntrinsicRewards(settings=self._settings, bonus_now=not self._for_vtrace),
         ]

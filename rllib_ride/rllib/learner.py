@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import threading
 from typing import Any
 
 import torch
@@ -13,9 +12,15 @@ from ray.rllib.algorithms.ppo.torch.ppo_torch_learner import PPOTorchLearner
 from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.columns import Columns
 
+from rllib_ride.intrinsic.transitions import Transitions
 from rllib_ride.rllib.connectors import add_intrinsic_rewards
 from rllib_ride.rllib.layouts import AddAdvantages, flatten_rows, max_seq_len
-from rllib_ride.rllib.ray_internals import CompleteBatches, FailingLoudly
+from rllib_ride.rllib.module import TRANSITIONS
+from rllib_ride.rllib.ray_internals import (
+    FailingLoudly,
+    SamplingMeanwhile,
+    SharedPipeline,
+)
 from rllib_ride.rllib.settings import (
     INTRINSIC_MODULE_ID,
     INTRINSIC_REWARDS,
@@ -24,7 +29,7 @@ from rllib_ride.rllib.settings import (
 )
 
 
-class IntrinsicLearner(CompleteBatches):
+class IntrinsicLearner(SharedPipeline):
     """Adds to an algorithm's Learner what an intrinsic reward needs; mix in before it.
 
     The policy keeps the algorithm's own loss and never feels the intrinsic one; the intrinsic
@@ -32,12 +37,9 @@ class IntrinsicLearner(CompleteBatches):
     """
 
     def build(self) -> None:
-        """Builds as usual, then marks the intrinsic module as the copy that is trained."""
+        """Builds as usual."""
         self._settings = IntrinsicSettings.of(self.config)
-        self._weights_lock = threading.RLock()
         super().build()
-        if self._settings.has_bonus:
-            self.module[INTRINSIC_MODULE_ID].unwrapped().weights_lock = self._weights_lock
 
     def configure_optimizers_for_module(
         self, module_id: str, config: AlgorithmConfig | None = None
@@ -69,23 +71,51 @@ class IntrinsicLearner(CompleteBatches):
                     lr_or_lr_schedule=lr,
                 )
 
-    def complete(self, batch: dict[str, Any]) -> None:
-        """Gives a batch from an AggregatorActor its bonus, from current weights."""
-        if not self._settings.has_bonus or INTRINSIC_REWARDS in batch[INTRINSIC_MODULE_ID]:
-            return
-        rows, policy_batch = batch[INTRINSIC_MODULE_ID], batch[DEFAULT_MODULE_ID]
-        intrinsic = self.module[INTRINSIC_MODULE_ID].unwrapped()
-        add_intrinsic_rewards(rows, intrinsic, self._settings)
-        policy_batch[Columns.REWARDS] = rows[Columns.REWARDS]
+    def compute_losses(self, *, fwd_out: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
+        """Both losses, the intrinsic one first.
 
-    def apply_gradients(self, gradients_dict: dict[Any, torch.Tensor]) -> None:
-        """Applies gradients while no connector reads the weights."""
-        with self._weights_lock:
-            super().apply_gradients(gradients_dict)
+        The bonus of a batch that has none yet comes from the same forward pass of the embedding,
+        and is in the reward before the policy's loss is computed.
+        """
+        if INTRINSIC_MODULE_ID not in fwd_out:
+            return super().compute_losses(fwd_out=fwd_out, batch=batch)
+        policy_out = dict(fwd_out)
+        intrinsic_out = {INTRINSIC_MODULE_ID: policy_out.pop(INTRINSIC_MODULE_ID)}
+        losses = super().compute_losses(fwd_out=intrinsic_out, batch=batch)
+        rows = batch[INTRINSIC_MODULE_ID]
+        if INTRINSIC_REWARDS not in rows:
+            self.add_bonus(batch, intrinsic_out[INTRINSIC_MODULE_ID][TRANSITIONS])
+        self.metrics.log_value(
+            (INTRINSIC_MODULE_ID, "intrinsic_reward_mean"),
+            rows[INTRINSIC_REWARDS][rows[Columns.LOSS_MASK]].mean(),
+            window=1,
+        )
+        return losses | super().compute_losses(fwd_out=policy_out, batch=batch)
+
+    def add_bonus(self, batch: dict[str, Any], transitions: Transitions) -> None:
+        """Adds the bonus of the transitions in a batch, `{module ID: columns}`, to its rewards."""
+        rows, policy_batch = batch[INTRINSIC_MODULE_ID], batch[DEFAULT_MODULE_ID]
+        bonus = self.module[INTRINSIC_MODULE_ID].unwrapped().bonus(transitions)  # [B, T + 1]
+        add_intrinsic_rewards(rows, bonus, self._settings)
+        # A feed-forward policy's have no axis of time.
+        policy_batch[Columns.REWARDS] = rows[Columns.REWARDS].view_as(policy_batch[Columns.REWARDS])
 
 
 class IntrinsicVTraceLearner(IntrinsicLearner, FailingLoudly):
     """What IMPALA and APPO have in common."""
+
+    def before_learning(self, batch: dict[str, Any]) -> None:
+        """Gives a batch that is learned from more than once its bonus, once."""
+        if not self._settings.has_bonus or INTRINSIC_REWARDS in batch[INTRINSIC_MODULE_ID]:
+            return
+        if not self.learns_once:
+            intrinsic = self.module[INTRINSIC_MODULE_ID].unwrapped()
+            self.add_bonus(batch, intrinsic.transitions(batch[INTRINSIC_MODULE_ID]))
+
+    @property
+    def learns_once(self) -> bool:
+        """Whether each batch is learned from in one step."""
+        return self.config.num_epochs == 1 and self.config.minibatch_size is None
 
     def _update(self, batch: dict[str, Any]) -> tuple[Any, Any, Any]:
         """One step on one minibatch of rows; a feed-forward policy's lose their axis of time."""
@@ -117,12 +147,17 @@ class IntrinsicVTraceLearner(IntrinsicLearner, FailingLoudly):
         return self.config.copy(copy_frozen=False).env_runners(rollout_fragment_length=num_steps)
 
 
-class IntrinsicIMPALALearner(IntrinsicVTraceLearner):
+class IntrinsicIMPALALearner(IntrinsicVTraceLearner, SamplingMeanwhile):
     """IMPALA with an intrinsic reward."""
 
 
 class IntrinsicAPPOLearner(IntrinsicVTraceLearner, APPOTorchLearner):
     """APPO with an intrinsic reward."""
+
+    @property
+    def learns_once(self) -> bool:
+        """Its circular buffer hands out a batch several times."""
+        return False
 
     def _update_module_kl_coeff(self, module_id: str, config: AlgorithmConfig) -> None:
         if module_id != INTRINSIC_MODULE_ID:  # which has no policy

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Collection
 from typing import Any
 
@@ -21,11 +20,13 @@ from rllib_ride.rllib.settings import (
     EPISODE_IDS,
     EPISODIC_COUNTS,
     INTRINSIC_MODULE_ID,
-    INTRINSIC_REWARDS,
     STATE_KEYS,
     T_STARTED,
 )
 from rllib_ride.rllib.visits import observation_entry
+
+TRANSITIONS = "transitions"
+"""What a forward pass for training gives: the batch as the method reads it."""
 
 PAPER_UNROLL = 100
 """Steps that the paper's losses are summed over (its table 2)."""
@@ -40,8 +41,6 @@ class IntrinsicModule(TorchRLModule, SelfSupervisedLossAPI):
 
     Attributes:
         method: The networks, the bonus and the loss.
-        weights_lock: Given by the Learner that trains this copy (IMPALA's learner thread updates
-            weights while connectors read them). None in every other copy, an AggregatorActor's.
     """
 
     method: IntrinsicMethod
@@ -55,12 +54,6 @@ class IntrinsicModule(TorchRLModule, SelfSupervisedLossAPI):
             self.action_space,
             **self.model_config["method_config"],
         )
-        self.weights_lock: threading.RLock | None = None
-
-    @property
-    def is_trained_here(self) -> bool:
-        """Whether this copy's weights are the current ones."""
-        return self.weights_lock is not None
 
     def no_sync(self) -> contextlib.AbstractContextManager[None]:
         """For several Learners and a method that trains nothing: there is nothing to share.
@@ -74,27 +67,17 @@ class IntrinsicModule(TorchRLModule, SelfSupervisedLossAPI):
         return obs if self._entry is None else obs[self._entry]
 
     def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-        # Bonus and loss need the transitions as a whole, not a forward pass.
-        return {}
+        return {TRANSITIONS: self.transitions(batch).for_one_update()}
 
-    def bonus(self, columns: dict[str, Any]) -> torch.Tensor:
+    def bonus(self, transitions: Transitions) -> torch.Tensor:
         """The bonus of each transition before its coefficient.
 
-        Args:
-            columns: RLlib's columns, batch-major.
-
         Returns:
-            `[B, T + 1]`; zero for padding and for the last entry of a row, where nothing is done.
+            `[B, T + 1]`, batch-major as RLlib's columns; zero for padding and for the last entry of
+            a row, where nothing is done.
         """
-        assert self.weights_lock is not None
-        transitions = self._transitions(columns)
-        for parameter in self.parameters():
-            # IMPALA moves a batch to the GPU after the connectors that ask for the bonus.
-            transitions = transitions.to(parameter.device)
-            break
-        with self.weights_lock, torch.no_grad():
-            bonus = self.method.bonus(transitions)  # [T, B]
-        return torch.nn.functional.pad(bonus.T, (0, 1)).to(columns[Columns.REWARDS].device)
+        with torch.no_grad():
+            return torch.nn.functional.pad(self.method.bonus(transitions).T, (0, 1))
 
     def compute_self_supervised_loss(
         self,
@@ -107,20 +90,12 @@ class IntrinsicModule(TorchRLModule, SelfSupervisedLossAPI):
         **kwargs: Any,
     ) -> torch.Tensor:
         """Loss of the intrinsic networks on the batch the policy learns from; logs its metrics."""
-        transitions = self._transitions(batch)
-        loss, metrics = self.method.loss(transitions)
+        loss, metrics = self.method.loss(fwd_out[TRANSITIONS])
         if isinstance(config, PPOConfig):
             # Its rows are single transitions, and it has no unroll to sum over.
             loss = loss * PAPER_UNROLL
-        mask = batch[Columns.LOSS_MASK]
-        learner.metrics.log_dict(
-            {
-                **{name: value.detach() for name, value in metrics.items()},
-                "intrinsic_reward_mean": batch[INTRINSIC_REWARDS][mask].mean(),
-            },
-            key=module_id,
-            window=1,
-        )
+        logged = {name: value.detach() for name, value in metrics.items()}
+        learner.metrics.log_dict(logged, key=module_id, window=1)
         return loss
 
     def get_state(
@@ -136,7 +111,7 @@ class IntrinsicModule(TorchRLModule, SelfSupervisedLossAPI):
             return {}
         return super().get_state(components, not_components=not_components, **kwargs)
 
-    def _transitions(self, columns: dict[str, Any]) -> Transitions:
+    def transitions(self, columns: dict[str, Any]) -> Transitions:
         """RLlib's batch-major columns `[B, T + 1, ...]` as time-major transitions."""
         return Transitions(
             obs=self.seen(columns[Columns.OBS]).transpose(0, 1),  # [T + 1, B, ...]

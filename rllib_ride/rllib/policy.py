@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -16,7 +16,7 @@ from ray.rllib.core.rl_module.apis import (
     ValueFunctionAPI,
 )
 from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
-from torch import nn
+from torch import Tensor, nn
 
 from rllib_ride.intrinsic.networks import PolicyEmbedding, orthogonal
 
@@ -59,9 +59,13 @@ class RecurrentPolicy(TorchRLModule, InferenceOnlyAPI, TargetNetworkAPI, ValueFu
             image, int(self.action_space.n), is_released=network == "released"
         )
 
-    def get_initial_state(self) -> dict[str, torch.Tensor]:
+    def get_initial_state(self) -> dict[str, Tensor]:
         """Zeros, `[layers, units]` each."""
         return self.network.initial_state()
+
+    def train(self, mode: bool = True) -> RecurrentPolicy:
+        """As PyTorch's, but at once where nothing changes: RLlib calls it before every step."""
+        return self if mode == self.training else super().train(mode)
 
     def get_non_inference_attributes(self) -> list[str]:
         """APPO's copy stays on the Learner."""
@@ -95,9 +99,7 @@ class RecurrentPolicy(TorchRLModule, InferenceOnlyAPI, TargetNetworkAPI, ValueFu
             Columns.EMBEDDINGS: outputs,
         }
 
-    def compute_values(
-        self, batch: dict[str, Any], embeddings: torch.Tensor | None = None
-    ) -> torch.Tensor:
+    def compute_values(self, batch: dict[str, Any], embeddings: Tensor | None = None) -> Tensor:
         """State values, `[B, T]`."""
         if embeddings is None:
             embeddings, _ = self.network(batch)
@@ -135,55 +137,85 @@ class PolicyNetwork(nn.Module):
         self.policy_head = orthogonal(nn.Linear(units, num_actions), gain=1.0)
         self.value_head = orthogonal(nn.Linear(units, 1), gain=1.0)
 
-    def initial_state(self) -> dict[str, torch.Tensor]:
+    def initial_state(self) -> dict[str, Tensor]:
         """Zeros, `[layers, units]` each."""
         shape = (len(self.lstm), self.policy_head.in_features)
         return {"h": torch.zeros(shape), "c": torch.zeros(shape)}
 
-    def logits(self, outputs: torch.Tensor, batch: dict[str, Any]) -> torch.Tensor:
+    def logits(self, outputs: Tensor, batch: dict[str, Any]) -> Tensor:
         """Of the actions, `[B, T, A]`, from the LSTM's outputs."""
-        logits: torch.Tensor = self.policy_head(outputs)
+        logits: Tensor = self.policy_head(outputs)
         obs = batch[Columns.OBS]
         if isinstance(obs, Mapping) and ACTION_MASK in obs:
             forbidden = (obs[ACTION_MASK] == 0) & (obs[ACTION_MASK] != 0).any(-1, keepdim=True)
             logits = logits.masked_fill(forbidden, torch.finfo(logits.dtype).min)
         return logits
 
-    def forward(self, batch: dict[str, Any]) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    def forward(self, batch: dict[str, Any]) -> tuple[Tensor, dict[str, Tensor]]:
         """LSTM outputs `[B, T, units]` and the state after the last step of each row."""
         obs = batch[Columns.OBS]
         images = obs[IMAGE] if isinstance(obs, Mapping) else obs  # [B, T, H, W, C]
-        num_rows, num_steps = images.shape[:2]
+        images = images.transpose(0, 1)  # [T, B, ...]
+        state = batch[Columns.STATE_IN]
+        h, c = state["h"].unbind(1), state["c"].unbind(1)  # of each layer, [B, units]
         lengths = batch.get(Columns.SEQ_LENS)
         if lengths is None:
-            lengths = torch.full((num_rows,), num_steps, device=images.device)
-        # Rows end where their episode ends, and what lies beyond would be a third of the work and
-        # more. With the longest rows first, the rows still running at a step are a prefix.
+            outputs, h, c = self._run(images.flatten(0, 1), [images.shape[1]] * len(images), h, c)
+            outputs = outputs.view(*images.shape[:2], -1)  # [T, B, units]
+        else:
+            outputs, h, c = self._run_rows(images, lengths, h, c)
+        return outputs.transpose(0, 1), {"h": torch.stack(h, dim=1), "c": torch.stack(c, dim=1)}
+
+    def _run_rows(
+        self, images: Tensor, lengths: Tensor, h: Sequence[Tensor], c: Sequence[Tensor]
+    ) -> tuple[Tensor, list[Tensor], list[Tensor]]:
+        """Rows that end where their episode ends: what lies beyond would be a third of the work.
+
+        With the longest rows first, the rows still running at a step are a prefix.
+        """
+        num_steps, num_rows = images.shape[:2]
         order = torch.argsort(lengths, descending=True, stable=True)
-        running = torch.arange(num_steps, device=images.device)[:, None] < lengths[order]  # [T, B]
-        features = self.embedding(images[order].transpose(0, 1)[running])  # [steps, D]
-        # Where the longest row ends before T, no row is left.
-        running_rows = [rows for rows in running.sum(dim=1).tolist() if rows]
-        steps = self.fully_connected(features).split(running_rows)
-
-        state = batch[Columns.STATE_IN]
-        last_h, last_c = [], []
-        for layer, cell in enumerate(self.lstm):
-            h, c = state["h"][order, layer], state["c"][order, layer]  # [B, units]
-            outputs, ended_h, ended_c = [], [], []
-            for step in steps:  # [rows still running, D]
-                ended_h.append(h[len(step) :])
-                ended_c.append(c[len(step) :])
-                h, c = cell(step, (h[: len(step)], c[: len(step)]))
-                outputs.append(h)
-            steps = outputs
-            last_h.append(torch.cat([h, *reversed(ended_h)]))
-            last_c.append(torch.cat([c, *reversed(ended_c)]))
-
         back = torch.argsort(order)
-        padded = features.new_zeros(num_steps, num_rows, self.policy_head.in_features)
-        padded[running] = torch.cat(steps)
-        return padded.transpose(0, 1)[back], {
-            "h": torch.stack(last_h, dim=1)[back],  # [B, layers, units]
-            "c": torch.stack(last_c, dim=1)[back],
-        }
+        running = torch.arange(num_steps, device=images.device)[:, None] < lengths[order]  # [T, B]
+        # Where the longest row ends before T, no row is left.
+        rows_left = [rows for rows in running.sum(dim=1).tolist() if rows]
+        outputs, h, c = self._run(
+            images[:, order][running], rows_left, [x[order] for x in h], [x[order] for x in c]
+        )
+        padded = outputs.new_zeros(num_steps, num_rows, outputs.shape[-1])
+        padded[running] = outputs
+        return padded[:, back], [x[back] for x in h], [x[back] for x in c]
+
+    def _run(
+        self,
+        images: Tensor,
+        rows_left: Sequence[int],
+        h: Sequence[Tensor],
+        c: Sequence[Tensor],
+    ) -> tuple[Tensor, list[Tensor], list[Tensor]]:
+        """Time-major steps through all layers.
+
+        Args:
+            images: `[steps of all rows, H, W, C]`: the first step of each row, the second ...
+            rows_left: How many rows, the first ones, have each of these steps.
+            h: Of each layer, `[B, units]`.
+            c: The same.
+
+        Returns:
+            `[steps of all rows, units]`, and h and c of each layer after the last step of each row.
+        """
+        steps = self.fully_connected(self.embedding(images)).split(rows_left)
+        last_h, last_c = [], []
+        for cell, h_row, c_row in zip(self.lstm, h, c, strict=True):
+            outputs, ended_h, ended_c = [], [], []
+            for step in steps:  # [rows left, D]
+                if len(step) < len(h_row):
+                    ended_h.append(h_row[len(step) :])
+                    ended_c.append(c_row[len(step) :])
+                    h_row, c_row = h_row[: len(step)], c_row[: len(step)]
+                h_row, c_row = cell(step, (h_row, c_row))
+                outputs.append(h_row)
+            steps = outputs
+            last_h.append(torch.cat([h_row, *reversed(ended_h)]))
+            last_c.append(torch.cat([c_row, *reversed(ended_c)]))
+        return torch.cat(steps), last_h, last_c

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -32,14 +33,40 @@ from rllib_ride.rllib.policy import RecurrentPolicy
 
 @dataclasses.dataclass(frozen=True)
 class Preset:
-    """What differs between the presets; the rest is in `make_config`."""
+    """What differs between the presets, or is searched over; the rest is in `make_config`.
+
+    Attributes:
+        network: Of the policy, `paper` or `released`.
+        lr: Learning rate that the policy starts with; it is annealed to 0.
+        anneal_frames: Frames over which it is; None: the run's own.
+        rmsprop_eps: Epsilon of RMSProp, of all networks.
+        unroll_length: Transitions a sequence, T.
+        num_envs: Environments, and so sequences a batch, B: an update is of B x T transitions.
+
+    Raises:
+        ValueError: If a value is none that can be trained with.
+    """
 
     network: str = "paper"
     lr: float = 1e-4
-    anneal_frames: float | None = None  # None: over the run's own frames
+    anneal_frames: float | None = None
     rmsprop_eps: float = 0.01
     unroll_length: int = 100
     num_envs: int = 32
+
+    def __post_init__(self) -> None:
+        if self.network not in ("paper", "released"):
+            raise ValueError(f"network={self.network!r} is unknown; use 'paper' or 'released'")
+        for name in ("lr", "anneal_frames", "rmsprop_eps", "unroll_length", "num_envs"):
+            value = getattr(self, name)
+            if name == "anneal_frames" and value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise ValueError(f"{name}={value!r} must be a number")
+            if not 0 < value < math.inf:
+                raise ValueError(f"{name}={value!r} must be above 0")
+            if name in ("unroll_length", "num_envs") and not isinstance(value, int):
+                raise ValueError(f"{name}={value!r} must be a whole number")
 
 
 _PRESETS = {
@@ -48,16 +75,24 @@ _PRESETS = {
     "tuned": Preset(lr=4e-4, anneal_frames=1e8, rmsprop_eps=1e-5, unroll_length=64),
 }
 
-# Appendix A.2: coefficients of the baselines, on all tasks.
-_OF_THE_OTHERS = {"icm": 0.1, "rnd": 0.1, "count": 0.005}
+# Coefficient of the bonus and of the policy's entropy: the paper's appendix A.2, below table 2.
+# The baselines': "on all environments".
+_OF_THE_OTHERS = {"icm": (0.1, 0.0001), "rnd": (0.1, 0.0001), "count": (0.005, 0.0001)}
 
-# Appendix A.2: where RIDE and its ablations have the larger coefficients.
-_RIDE_HARD_TASKS = (
-    "MiniGrid-MultiRoom-N7-S8-v0",
-    "MiniGrid-MultiRoom-N10-S10-v0",
-    "MiniGrid-MultiRoom-N12-S10-v0",
-    "MiniGrid-ObstructedMaze-2Dlh-v0",
-)
+# RIDE's by task, which its ablations share: the text has these eight.
+_OF_RIDE = {
+    "MiniGrid-MultiRoom-N7-S4-v0": (0.1, 0.0005),
+    "MiniGrid-MultiRoomNoisyTV-N7-S4-v0": (0.1, 0.0005),
+    "MiniGrid-MultiRoom-N10-S4-v0": (0.1, 0.0005),
+    "MiniGrid-KeyCorridorS3R3-v0": (0.1, 0.0005),
+    "MiniGrid-MultiRoom-N7-S8-v0": (0.5, 0.001),
+    "MiniGrid-MultiRoom-N10-S10-v0": (0.5, 0.001),
+    "MiniGrid-MultiRoom-N12-S10-v0": (0.5, 0.001),
+    "MiniGrid-ObstructedMaze-2Dlh-v0": (0.5, 0.001),
+}
+
+# Elsewhere, and that is in the paper's other experiments too: the text has none.
+_OF_RIDE_ELSEWHERE = _OF_RIDE["MiniGrid-MultiRoom-N7-S4-v0"]
 
 
 def presets() -> list[str]:
@@ -74,6 +109,7 @@ def make_config(
     frames: float,
     seed: int | None = None,
     intrinsic: Mapping[str, Any] | None = None,
+    values: Mapping[str, Any] | None = None,
 ) -> IMPALAConfig:
     """A config that trains in one process: `num_env_runners=0`, the learner beside it.
 
@@ -85,6 +121,7 @@ def make_config(
         frames: Length of the run, over which the paper anneals the policy's learning rate.
         seed: Of environments, networks and actions.
         intrinsic: More of `add_intrinsic_reward`'s settings; they win over the preset's.
+        values: Fields of `Preset` to have in place of the preset's own.
 
     Raises:
         ValueError: If a name or a setting is unknown, or the environment not supported.
@@ -93,7 +130,7 @@ def make_config(
         nearest = difflib.get_close_matches(preset, _PRESETS, n=1)
         hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
         raise ValueError(f"unknown preset {preset!r}, want one of {', '.join(_PRESETS)}{hint}")
-    values = _PRESETS[preset]
+    chosen = dataclasses.replace(_PRESETS[preset], **(values or {}))
     coef, entropy_coeff = _coefficients(method, env)
 
     config = (
@@ -101,23 +138,23 @@ def make_config(
         .environment(env, env_config=dict(env_options or {}))
         .env_runners(
             num_env_runners=0,
-            num_envs_per_env_runner=values.num_envs,
-            rollout_fragment_length=values.unroll_length,
+            num_envs_per_env_runner=chosen.num_envs,
+            rollout_fragment_length=chosen.unroll_length,
         )
         .learners(num_learners=0)
         .training(
             gamma=0.99,
-            lr=[[0, values.lr], [int(values.anneal_frames or frames), 0.0]],
+            lr=[[0, chosen.lr], [int(chosen.anneal_frames or frames), 0.0]],
             grad_clip=40.0,
             grad_clip_by="global_norm",
-            train_batch_size_per_learner=values.num_envs * values.unroll_length,
+            train_batch_size_per_learner=chosen.num_envs * chosen.unroll_length,
             vf_loss_coeff=0.5,
             entropy_coeff=entropy_coeff,
             num_epochs=1,
         )
         .rl_module(
             rl_module_spec=RLModuleSpec(
-                module_class=RecurrentPolicy, model_config={"network": values.network}
+                module_class=RecurrentPolicy, model_config={"network": chosen.network}
             )
         )
         .reporting(metrics_num_episodes_for_smoothing=100, min_time_s_per_iteration=2)
@@ -126,7 +163,7 @@ def make_config(
     settings: dict[str, Any] = {
         "coef": coef,
         "sum_over_time": True,
-        "rmsprop": {"alpha": 0.99, "eps": values.rmsprop_eps, "momentum": 0.0},
+        "rmsprop": {"alpha": 0.99, "eps": chosen.rmsprop_eps, "momentum": 0.0},
         **(intrinsic or {}),
     }
     add_intrinsic_reward(config, method=method, **settings)
@@ -134,10 +171,10 @@ def make_config(
 
 
 def _coefficients(method: str, env: str) -> tuple[float, float]:
-    """Of the bonus and of the policy's entropy, as the paper's grid search found them (A.2).
+    """Of the bonus and of the policy's entropy, as the paper's grid search found them.
 
-    What the text gives none for, plain IMPALA and methods not of the paper, has RIDE's.
+    Methods that the text gives none for, plain IMPALA and those not of the paper, have RIDE's.
     """
     if method in _OF_THE_OTHERS:
-        return _OF_THE_OTHERS[method], 0.0001
-    return (0.5, 0.001) if env in _RIDE_HARD_TASKS else (0.1, 0.0005)
+        return _OF_THE_OTHERS[method]
+    return _OF_RIDE.get(env, _OF_RIDE_ELSEWHERE)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import abc
 import math
 import pickle
+import queue
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -153,16 +155,8 @@ class LockStepEnvRunner(BaseEnvRunner, abc.ABC):
         return [int(seed) for seed in sequence.generate_state(self.num_envs)]
 
 
-class CompleteBatches(TorchLearner):
-    """A Learner that gets to see each batch once, when it arrives.
-
-    RLlib runs the connectors either here, or before in an AggregatorActor; and APPO learns several
-    times from one batch.
-    """
-
-    @abc.abstractmethod
-    def complete(self, batch: dict[str, Any]) -> None:
-        """Adds to a batch, `{module ID: columns}`, what connectors could not."""
+class SharedPipeline(TorchLearner):
+    """A Learner whose connectors can be added to, and whose modules may have nothing to train."""
 
     def append_to_pipeline(self, piece: ConnectorV2) -> None:
         """Adds a piece at the end of the Learner's connectors."""
@@ -181,11 +175,6 @@ class CompleteBatches(TorchLearner):
         for module_id, module in idle.items():
             self.module.add_module(module_id, module)
 
-    def _make_batch_if_necessary(self, training_data: Any) -> Any:
-        batch = super()._make_batch_if_necessary(training_data)
-        self.complete(batch.policy_batches)
-        return batch
-
 
 class FailingLoudly(IMPALATorchLearner):
     """IMPALA's Learner, but for an error in its learner thread: here it ends the update.
@@ -200,6 +189,9 @@ class FailingLoudly(IMPALATorchLearner):
         super().build()
         self._learner_thread._update_method = self._guarded_update
 
+    def before_learning(self, batch: dict[str, Any]) -> None:
+        """Called by the learner thread with each batch, `{module ID: columns}`, it takes up."""
+
     def update(self, *args: Any, **kwargs: Any) -> Any:
         """As RLlib's.
 
@@ -207,22 +199,102 @@ class FailingLoudly(IMPALATorchLearner):
             RuntimeError: If the learner thread has failed; its error is the cause.
         """
         results = super().update(*args, **kwargs)
+        self.raise_failure()
+        return results
+
+    def raise_failure(self) -> None:
+        """Raises what the learner thread has failed of, if it has."""
         if self._failure is not None:
             raise RuntimeError(f"an update failed: {self._failure}") from self._failure
-        return results
 
     @staticmethod
     def _guarded_update(
-        self: FailingLoudly, *, minibatch_size: int | None = None, **kwargs: Any
+        self: FailingLoudly,
+        *,
+        training_data: Any,
+        minibatch_size: int | None = None,
+        **kwargs: Any,
     ) -> None:
         if minibatch_size is not None:
             # RLlib counts the bootstrap step of each row too: a minibatch of T would have no row.
             num_steps = self.config.get_rollout_fragment_length()
             minibatch_size = minibatch_size // num_steps * (num_steps + 1)
         try:
-            Learner.update(self, minibatch_size=minibatch_size, **kwargs)
+            self.before_learning(training_data.batch.policy_batches)
+            Learner.update(
+                self, training_data=training_data, minibatch_size=minibatch_size, **kwargs
+            )
         except Exception as error:
             self._failure = error
+
+
+class SamplingMeanwhile(FailingLoudly):
+    """IMPALA's Learner, but for a wait: `update` returns while its batch is being learned from.
+
+    With `broadcast_interval=1` RLlib waits for the update, although the weights that it returns to
+    the EnvRunners are those of the update before: sampling and learning take turns. Here it waits
+    for the update before. The weights that sample each batch, and that learn from it, are the same,
+    and on two cores the two overlap. Results are told one update later.
+    """
+
+    def build(self) -> None:
+        """Builds as usual, with a queue that hands over a batch once the one before is learned."""
+        self._turn = threading.Semaphore(1)
+        if self._overlaps:
+            self._learner_thread_in_queue = _QueueInTurn(self._turn)
+        super().build()
+        if self._overlaps:
+            self._agg_event = _TurnEnds(self._turn)
+
+    def get_state(self, *args: Any, **kwargs: Any) -> Any:
+        """As RLlib's, of a finished update: one in the thread ends first."""
+        if threading.current_thread() is self._thread_or_none:  # it holds the turn
+            return super().get_state(*args, **kwargs)
+        with self._turn:
+            self.raise_failure()
+            return super().get_state(*args, **kwargs)
+
+    def set_state(self, *args: Any, **kwargs: Any) -> None:
+        """As RLlib's, after the update in the thread."""
+        with self._turn:
+            super().set_state(*args, **kwargs)
+
+    @property
+    def _overlaps(self) -> bool:
+        return self.config.broadcast_interval == 1
+
+    @property
+    def _thread_or_none(self) -> threading.Thread | None:
+        return getattr(self, "_learner_thread", None)
+
+
+class _QueueInTurn(queue.Queue):
+    """Takes a batch when the learner thread's turn with the one before has ended."""
+
+    def __init__(self, turn: threading.Semaphore) -> None:
+        super().__init__()
+        self._turn = turn
+
+    def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
+        if block:  # RLlib's signal to stop does not
+            self._turn.acquire()
+        super().put(item, block, timeout)
+
+
+class _TurnEnds:
+    """In place of the `threading.Event` by which RLlib's learner thread says that it is done."""
+
+    def __init__(self, turn: threading.Semaphore) -> None:
+        self._turn = turn
+
+    def set(self) -> None:
+        self._turn.release()
+
+    def wait(self) -> None:
+        """Returns at once."""
+
+    def clear(self) -> None:
+        """Does nothing."""
 
 
 def skipped_in_lock_step(config: AlgorithmConfig) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from rllib_ride.experiments.errors import ConfigError
 from rllib_ride.verbs.arguments import count, seed
 from rllib_ride.verbs.exit_codes import DONE
-from rllib_ride.verbs.table import print_table
+from rllib_ride.verbs.table import print_table, rounded
 
 
 def add_parser(verbs: argparse._SubParsersAction) -> None:
@@ -41,5 +41,5 @@ def evaluate(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(vars(scores), indent=2))
     else:
-        print_table([vars(scores)])
+        print_table([rounded(vars(scores))])
     return DONE

@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from typing import Any
 
+from rllib_ride.experiments.errors import ConfigError
 from rllib_ride.verbs.exit_codes import DONE
 from rllib_ride.verbs.table import print_table
 
@@ -26,9 +28,24 @@ def list_known(args: argparse.Namespace) -> int:
     elif args.what == "envs":
         rows = names.env_rows()
     else:
-        rows = [
-            {"experiment": str(path), "paper": paper.origin(path)}
-            for path in sorted(Path("tune_configs").glob("*.yaml"))
-        ]
+        rows = [_experiment_row(path) for path in names.experiment_files()]
     print(json.dumps(rows, indent=2)) if args.json else print_table(rows)
     return DONE
+
+
+def _experiment_row(path: Path) -> dict[str, Any]:
+    from rllib_ride.experiments.paper import origin
+    from rllib_ride.experiments.schema import load_spec
+    from rllib_ride.experiments.trial import expand
+
+    spec = load_spec(path)
+    try:
+        trials = expand(spec)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
+    return {
+        "experiment": str(path),
+        "trials": len(trials),
+        "frames": sum(trial.frames for trial in trials),
+        "paper": origin(path),
+    }

@@ -8,17 +8,23 @@ from typing import Any
 def print_table(rows: list[dict[str, Any]]) -> None:
     """Prints rows of equal keys under their names."""
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     table = Table(box=None)
     for name in rows[0] if rows else []:
         table.add_column(name, overflow="fold")
     for row in rows:
-        table.add_row(*map(_cell, row.values()))
+        table.add_row(*(escape(_cell(value)) for value in row.values()))  # [x] is no markup
     console = Console()
     if not console.is_terminal:  # a file or a pipe has no width to fit into
         console = Console(width=1000)
     console.print(table)
+
+
+def rounded(row: dict[str, Any]) -> dict[str, Any]:
+    """A row with four digits of each number that is not whole."""
+    return {k: float(f"{v:.4g}") if isinstance(v, float) else v for k, v in row.items()}
 
 
 def _cell(value: Any) -> str:

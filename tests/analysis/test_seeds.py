@@ -12,7 +12,7 @@ def test_mean_and_std_of_seeds_that_report_at_different_frames(tmp_path):
         frames = np.linspace(0, 1000, count)
         write_trial(tmp_path, seed=seed, frames=frames, return_mean=slope * frames)
 
-    got = mean_over_seeds(read_runs(tmp_path), "return_mean")
+    got = mean_over_seeds(read_runs([tmp_path]).runs, "return_mean")
 
     np.testing.assert_allclose(got.mean, slopes.mean() * got.frames)
     np.testing.assert_allclose(got.std, slopes.std(ddof=1) * got.frames)
@@ -25,7 +25,7 @@ def test_a_seed_counts_only_between_its_own_first_and_last_value(tmp_path):
     write_trial(tmp_path, seed=1, frames=frames, return_mean=[None, None, 1.0, 1.0, 1.0])
     write_trial(tmp_path, seed=2, frames=frames[:4], return_mean=[3.0, 3.0, 3.0, 3.0])
 
-    got = mean_over_seeds(read_runs(tmp_path), "return_mean")
+    got = mean_over_seeds(read_runs([tmp_path]).runs, "return_mean")
 
     early, both, late = (
         got.frames < 200,
@@ -42,7 +42,7 @@ def test_where_no_seed_has_a_value_there_is_no_mean(tmp_path):
     write_trial(tmp_path, seed=1, frames=[0, 10], return_mean=[1.0, 1.0])
     write_trial(tmp_path, seed=2, frames=[90, 100], return_mean=[2.0, 2.0])
 
-    got = mean_over_seeds(read_runs(tmp_path), "return_mean")
+    got = mean_over_seeds(read_runs([tmp_path]).runs, "return_mean")
 
     gap = (got.frames > 10) & (got.frames < 90)
     assert np.isnan(got.mean[gap]).all() and (got.seeds[gap] == 0).all()
@@ -51,9 +51,19 @@ def test_where_no_seed_has_a_value_there_is_no_mean(tmp_path):
 
 def test_one_value_is_one_point_and_none_is_none(tmp_path):
     write_trial(tmp_path, frames=[7], return_mean=[0.5], intrinsic_reward_mean=[None])
-    runs = read_runs(tmp_path)
+    runs = read_runs([tmp_path]).runs
 
     point = mean_over_seeds(runs, "return_mean")
 
     assert (point.frames.tolist(), point.mean.tolist()) == ([7], [0.5])
     assert mean_over_seeds(runs, "intrinsic_reward_mean") is None
+
+
+def test_seeds_that_end_a_batch_apart_are_drawn_to_the_least_of_their_ends(tmp_path):
+    for seed, end in enumerate((1000, 1010, 990, 500)):
+        write_trial(tmp_path, seed=seed, frames=[0, end], return_mean=[0.0, end])
+
+    got = mean_over_seeds(read_runs([tmp_path]).runs, "return_mean")
+
+    assert (got.frames[0], got.frames[-1]) == (0, 990)
+    assert set(got.seeds[got.frames > 500]) == {3} and set(got.seeds[got.frames <= 500]) == {4}

@@ -1,20 +1,15 @@
-"""Every shipped experiment builds, and overrides reach the config that trains."""
+"""Overrides reach the config that trains, and what cannot be trained is refused."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from rllib_ride.experiments.build import algorithm_config
 from rllib_ride.experiments.errors import ConfigError
-from rllib_ride.experiments.paper import origin
-from rllib_ride.experiments.plan import plan
 from rllib_ride.experiments.trial import Trial
 from rllib_ride.rllib.settings import IntrinsicSettings
-
-FILES = sorted((Path(__file__).parents[2] / "tune_configs").glob("*.yaml"))
 
 TRIAL = Trial(
     experiment="x",
@@ -29,23 +24,6 @@ TRIAL = Trial(
     config={},
     checkpoint_every_s=60.0,
 )
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_every_shipped_experiment_builds_and_names_its_origin(path):
-    planned = plan(path)
-
-    assert planned
-    for entry in planned:
-        assert entry.config.env == entry.trial.env
-        assert entry.config.seed == entry.trial.seed
-        assert IntrinsicSettings.of(entry.config).method == entry.trial.method
-        assert entry.resources["CPU"] >= 1
-    assert origin(path).startswith(("fig:", "tab:"))
-
-
-def test_there_are_experiments():
-    assert "quickstart" in [path.stem for path in FILES]
 
 
 def test_the_preset_anneals_over_the_schedule_not_over_the_stop():
@@ -66,6 +44,16 @@ def test_overrides_by_rllibs_names_and_of_the_intrinsic_reward():
     assert (settings.method, settings.coef, settings.counts) == ("ride", 3.0, "view")
 
 
+def test_values_of_the_preset_itself():
+    values = {"lr": 5e-4, "num_envs": 8, "unroll_length": 20}
+
+    config = algorithm_config(replace(TRIAL, config={"preset": values}))
+
+    assert config.lr == [[0, 5e-4], [50_000, 0.0]]
+    assert (config.num_envs_per_env_runner, config.rollout_fragment_length) == (8, 20)
+    assert config.train_batch_size_per_learner == 8 * 20
+
+
 def test_environment_options_reach_the_environment():
     config = algorithm_config(replace(TRIAL, env_options={"size": 8}))
 
@@ -78,6 +66,12 @@ def test_environment_options_reach_the_environment():
         ({"config": {"num_env_runner": 1}}, "did you mean 'config.num_env_runners'?"),
         ({"config": {"intrinsics": {}}}, "did you mean 'config.intrinsic'?"),
         ({"config": {"intrinsic": 3}}, "'config.intrinsic' must hold keys and values, not 3"),
+        ({"config": {"preset": "fast"}}, "'config.preset' must hold keys and values, not 'fast'"),
+        ({"config": {"preset": {"num_env": 8}}}, "did you mean 'config.preset.num_envs'?"),
+        ({"config": {"preset": {"lr": "fast"}}}, "lr='fast' must be a number"),
+        ({"config": {"preset": {"lr": 0}}}, "lr=0 must be above 0"),
+        ({"config": {"preset": {"num_envs": 2.5}}}, "num_envs=2.5 must be a whole number"),
+        ({"config": {"preset": {"network": "papr"}}}, "network='papr' is unknown"),
         ({"config": {"intrinsic": {"counts": "ful"}}}, "counts='ful' is unknown"),
         ({"config": {"env_config": {}}}, "'config.env_config' is set by the key 'env' instead"),
         ({"config": {"evaluation_parallel_to_training": "no"}}, "must be true or false, not 'no'"),

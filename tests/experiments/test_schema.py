@@ -68,12 +68,36 @@ def test_frames_in_every_spelling(tmp_path, frames):
     [
         ("frames", "frmes", "key 'frmes' is unknown; did you mean 'frames'?"),
         ("frames: 30e6", "", "key 'frames' is missing"),
-        ("30e6", "-5", "key 'frames' must be a positive whole number such as 30e6, not -5"),
-        ("30e6", "0", "key 'frames' must be a positive whole number such as 30e6, not 0"),
-        ("30e6", "2.5", "key 'frames' must be a positive whole number such as 30e6, not 2.5"),
-        ("30e6", "lots", "key 'frames' must be a positive whole number such as 30e6, not 'lots'"),
-        ("30e6", ".inf", "key 'frames' must be a positive whole number such as 30e6, not inf"),
-        ("30e6", "true", "key 'frames' must be a positive whole number such as 30e6, not True"),
+        (
+            "30e6",
+            "-5",
+            "key 'frames' must be a positive whole number such as 30e6, or 'paper', not -5",
+        ),
+        (
+            "30e6",
+            "0",
+            "key 'frames' must be a positive whole number such as 30e6, or 'paper', not 0",
+        ),
+        (
+            "30e6",
+            "2.5",
+            "key 'frames' must be a positive whole number such as 30e6, or 'paper', not 2.5",
+        ),
+        (
+            "30e6",
+            "lots",
+            "key 'frames' must be a positive whole number such as 30e6, or 'paper', not 'lots'",
+        ),
+        (
+            "30e6",
+            ".inf",
+            "key 'frames' must be a positive whole number such as 30e6, or 'paper', not inf",
+        ),
+        (
+            "30e6",
+            "true",
+            "key 'frames' must be a positive whole number such as 30e6, or 'paper', not True",
+        ),
         ("seed: 1", "seed: []", "key 'seed' must name at least one seed, not []"),
         ("seed: 1", "seed: [1, 1]", "key 'seed' names a seed twice, not [1, 1]"),
         ("seed: 1", "seed: one", "key 'seed' must be a whole number of at least 0"),

@@ -83,6 +83,36 @@ def test_stopping_early_does_not_anneal_faster():
     assert {(t.frames, t.schedule_frames) for t in longer} == {(2 * 10**6, 2 * 10**6)}
 
 
+def test_the_papers_frames_are_each_tasks_own_and_the_longest_come_first():
+    envs = ["MiniGrid-MultiRoom-N7-S4-v0", {"id": "MiniGrid-MultiRoom-N12-S10-v0", "max_steps": 9}]
+
+    trials = expand(spec(env=envs, method=["ride", "none"], seed=[1, 2], frames="paper"))
+
+    assert [(t.name, t.frames) for t in trials] == [
+        *((f"ride_MultiRoom-N12-S10_max_steps=9_seed{seed}", 10**8) for seed in (1, 2)),
+        *((f"none_MultiRoom-N12-S10_max_steps=9_seed{seed}", 10**8) for seed in (1, 2)),
+        *((f"ride_MultiRoom-N7-S4_seed{seed}", 3 * 10**7) for seed in (1, 2)),
+        *((f"none_MultiRoom-N7-S4_seed{seed}", 3 * 10**7) for seed in (1, 2)),
+    ]
+    assert all(t.schedule_frames == t.frames for t in trials)
+    early = expand(spec(env=envs, frames="paper"), frames=100)
+    assert {(t.frames, t.schedule_frames) for t in early} == {(100, 10**8), (100, 3 * 10**7)}
+
+
+def test_the_papers_frames_of_a_task_it_has_none_for_are_refused():
+    with pytest.raises(ConfigError, match="'frames' must be a number for MiniGrid-A-v0: the paper"):
+        expand(spec(frames="paper"))
+
+
+def test_an_override_of_a_key_with_a_grid_is_searched_no_more():
+    grid = {"lr": [1e-4, 1e-5], "intrinsic.coef": [0.1, 0.2]}
+
+    trials = expand(spec(method="ride", env="A", seed=7, grid=grid), overrides={"lr": 1.0})
+
+    assert [t.name for t in trials] == ["ride_A_coef=0.1_seed7", "ride_A_coef=0.2_seed7"]
+    assert {t.config["lr"] for t in trials} == {1.0}
+
+
 def test_two_trials_may_not_share_a_folder():
     envs = [{"id": "A", "size": 5}, {"id": "A", "size": 5.0, "other": 1}, {"id": "A_size=5"}]
     with pytest.raises(ConfigError, match="2 trials would share the folder 'ride_A_size=5_seed1'"):

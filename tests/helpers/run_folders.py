@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from rllib_ride.analysis.runs import COLUMNS
+from rllib_ride.analysis.curve_file import COLUMNS
 
 
 def curve_text(**columns):
@@ -16,12 +16,17 @@ def curve_text(**columns):
     return "\n".join([",".join(COLUMNS), *lines]) + "\n"
 
 
-def write_trial(run_dir: Path, *, method="ride", env="Env-v0", seed=1, config=None, **columns):
-    """A trial folder under `run_dir` and its path; without columns, one that has not reported."""
+def write_trial(
+    run_dir: Path, *, method="ride", env="Env-v0", seed=1, config=None, record=None, **columns
+):
+    """A trial folder under `run_dir` and its path; without columns, one that has not reported.
+
+    `record` are further entries of run.json.
+    """
     name = "_".join([method, env, *(f"{k}={v}" for k, v in (config or {}).items()), f"seed{seed}"])
     folder = run_dir / name
     folder.mkdir(parents=True)
-    facts = {"method": method, "env": env, "seed": seed, "config": config or {}}
+    facts = {"method": method, "env": env, "seed": seed, "config": config or {}, **(record or {})}
     (folder / "run.json").write_text(json.dumps(facts))
     if columns:
         (folder / "curve.csv").write_text(curve_text(**columns))

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import functools
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from rllib_ride.intrinsic import Embedding, ForwardModel, InverseModel
+from rllib_ride.intrinsic.layers import HalvingConv2d
 from rllib_ride.intrinsic.networks import PolicyEmbedding
 
 T, B, D = 4, 2, 5
@@ -227,3 +230,19 @@ def test_models_refuse_actions_they_cannot_read(model: type) -> None:
 def test_embedding_refuses_observations_it_cannot_read() -> None:
     with pytest.raises(ValueError, match=r"MultiBinary\(4\).*or a Discrete"):
         Embedding(gym.spaces.MultiBinary(4))
+
+
+@pytest.mark.parametrize("side", [1, 2, 3, 4])
+def test_a_convolution_of_2x2_cells_is_the_same_as_a_linear_layer(side: int) -> None:
+    """Values and gradients of PyTorch's convolution, whatever form it is computed in."""
+    conv = HalvingConv2d(5, 3, kernel_size=3, stride=2, padding=1)
+    found = []
+    for forward in (conv, functools.partial(torch.nn.Conv2d.forward, conv)):
+        torch.manual_seed(0)
+        x = torch.randn(4, 5, side, side).to(memory_format=torch.channels_last).requires_grad_()
+        y = forward(x)
+        conv.zero_grad()
+        (y * torch.randn_like(y)).sum().backward()
+        found.append([y, x.grad, *(p.grad.clone() for p in conv.parameters())])
+    for ours, theirs in zip(*found, strict=True):
+        torch.testing.assert_close(ours, theirs)

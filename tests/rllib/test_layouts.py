@@ -294,12 +294,11 @@ def test_neither_padding_nor_the_bootstrap_step_is_learned_from() -> None:
             rows = tree.map_structure(torch.as_tensor, soiled(columns, dirt) if dirt else columns)
             mask = rows[Columns.LOSS_MASK]
             batch = {DEFAULT_MODULE_ID: dict(rows), INTRINSIC_MODULE_ID: dict(rows)}
-            learner.complete(batch)
-            bonus = batch[INTRINSIC_MODULE_ID][INTRINSIC_REWARDS]
-            assert (bonus[mask] > 0).all() and (bonus[~mask] == 0).all()
             losses = learner.compute_losses(
                 fwd_out=learner.module.forward_train(batch), batch=batch
             )
+            bonus = batch[INTRINSIC_MODULE_ID][INTRINSIC_REWARDS]
+            assert (bonus[mask] > 0).all() and (bonus[~mask] == 0).all()
             table.zero_grad()
             losses[DEFAULT_MODULE_ID].backward()
             for parameter in table.parameters():

@@ -19,7 +19,6 @@ from ray.rllib.core.learner.learner import ENTROPY_KEY
 
 from helpers import reference
 from helpers.learners import logged, table_learner
-from rllib_ride.rllib.connectors import add_intrinsic_rewards
 from rllib_ride.rllib.settings import (
     EPISODE_IDS,
     EPISODIC_COUNTS,
@@ -132,14 +131,12 @@ def test_the_learner_takes_the_released_step(path: Path, name: str) -> None:
             torch.as_tensor(ref["reward"][1:]).T, (0, 1)
         )
 
-        add_intrinsic_rewards(batch, intrinsic, settings)
-        np.testing.assert_allclose(
-            batch[Columns.REWARDS][:, :-1].T, ref[f"total_reward/{name}"], rtol=1e-5, atol=1e-6
-        )
-
         batches = {DEFAULT_MODULE_ID: batch, INTRINSIC_MODULE_ID: batch}
         losses = learner.compute_losses(
             fwd_out=learner.module.forward_train(batches), batch=batches
+        )
+        np.testing.assert_allclose(
+            batch[Columns.REWARDS][:, :-1].T, ref[f"total_reward/{name}"], rtol=1e-5, atol=1e-6
         )
         gradients = learner.compute_gradients(losses)
         learner.apply_gradients(learner.postprocess_gradients(gradients))

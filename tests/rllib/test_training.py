@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +24,7 @@ from rllib_ride.rllib.connectors import (
     add_intrinsic_rewards,
 )
 from rllib_ride.rllib.presets import make_config
+from rllib_ride.rllib.ray_internals import SamplingMeanwhile
 from rllib_ride.rllib.settings import (
     INTRINSIC_MODULE_ID,
     INTRINSIC_REWARDS,
@@ -134,9 +136,7 @@ def test_the_rl_loss_never_reaches_the_embedding(build: Any) -> None:
         Columns.TERMINATEDS: torch.zeros(3, 7, dtype=torch.bool),
     }
     batches = {DEFAULT_MODULE_ID: dict(columns), INTRINSIC_MODULE_ID: dict(columns)}
-    learner.complete(batches)
     losses = learner.compute_losses(fwd_out=learner.module.forward_train(batches), batch=batches)
-    # The batch came without a bonus, as from an AggregatorActor: the Learner gave it one.
     bonus = batches[INTRINSIC_MODULE_ID][INTRINSIC_REWARDS]
     assert bonus.abs().sum() > 0
     torch.testing.assert_close(batches[DEFAULT_MODULE_ID][Columns.REWARDS], 0.1 * bonus)
@@ -195,7 +195,8 @@ def test_the_runner_acts_with_the_learners_policy(build: Any) -> None:
 def test_padding_gets_no_bonus_and_a_first_step_does(build: Any) -> None:
     learner = learner_of(build(config()))
     batch = fixed_batch()
-    bonus = learner.module[INTRINSIC_MODULE_ID].bonus(batch)
+    intrinsic = learner.module[INTRINSIC_MODULE_ID]
+    bonus = intrinsic.bonus(intrinsic.transitions(batch))
     assert bonus.shape == (3, 7)
     assert (bonus[~batch[Columns.LOSS_MASK]] == 0).all()
     assert (bonus[batch[Columns.LOSS_MASK]] > 0).all()
@@ -205,8 +206,10 @@ def test_a_bonus_that_is_not_finite_names_its_method(build: Any) -> None:
     learner = learner_of(build(config()))
     with torch.no_grad():
         next(learner.module[INTRINSIC_MODULE_ID].parameters()).fill_(float("nan"))
+    batch = {mid: fixed_batch() for mid in (DEFAULT_MODULE_ID, INTRINSIC_MODULE_ID)}
+    transitions = learner.module[INTRINSIC_MODULE_ID].transitions(batch[INTRINSIC_MODULE_ID])
     with pytest.raises(ValueError, match="method 'ride' is not finite"):
-        add_intrinsic_rewards(fixed_batch(), learner.module[INTRINSIC_MODULE_ID], learner._settings)
+        learner.add_bonus(batch, transitions)
 
 
 @pytest.mark.parametrize(
@@ -263,12 +266,16 @@ def test_a_restored_run_goes_on_as_it_was(build: Any, method: str, tmp_path: Pat
     algo.save_to_path(str(tmp_path))
     batch = fixed_batch()
 
+    def bonus_of(learner: Any) -> np.ndarray:
+        if method == "none":
+            return np.zeros(1)
+        intrinsic = learner.module[INTRINSIC_MODULE_ID]
+        return intrinsic.bonus(intrinsic.transitions(batch)).numpy()
+
     def state_of(algo: IMPALA) -> dict[str, Any]:
         learner = learner_of(algo)
         return {
-            "bonus": learner.module[INTRINSIC_MODULE_ID].bonus(batch).numpy()
-            if method == "ride"
-            else np.zeros(1),
+            "bonus": bonus_of(learner),
             "lr": {
                 name: optimizer.param_groups[0]["lr"]
                 for name, optimizer in learner._named_optimizers.items()
@@ -299,18 +306,54 @@ def test_a_restored_run_goes_on_as_it_was(build: Any, method: str, tmp_path: Pat
     assert restored.train()["learners"][DEFAULT_MODULE_ID]["entropy"] > 0
 
 
-def test_a_copy_that_is_not_trained_leaves_the_bonus_to_the_learner(build: Any) -> None:
+@pytest.mark.parametrize("bonus_now", [True, False])
+def test_connectors_add_the_bonus_for_ppo_only(build: Any, bonus_now: bool) -> None:
+    """IMPALA's run where weights are stale or about to change; both modules get the batch."""
     learner = learner_of(build(config()))
-    piece = AddIntrinsicRewards(settings=learner._settings)
+    piece = AddIntrinsicRewards(settings=learner._settings, bonus_now=bonus_now)
     batch = {DEFAULT_MODULE_ID: fixed_batch()}
+    out = piece(rl_module=learner.module, batch=batch, episodes=[])
+    for module_id in (DEFAULT_MODULE_ID, INTRINSIC_MODULE_ID):
+        assert (INTRINSIC_REWARDS in out[module_id]) == bonus_now
+    if bonus_now:
+        bonus = out[DEFAULT_MODULE_ID][INTRINSIC_REWARDS]
+        torch.testing.assert_close(out[DEFAULT_MODULE_ID][Columns.REWARDS], 0.1 * bonus)
+
+
+@pytest.mark.parametrize(("num_epochs", "learns_once"), [(1, True), (2, False)])
+def test_a_batch_gets_its_bonus_once(build: Any, num_epochs: int, learns_once: bool) -> None:
+    """Before the first of several passes; in the loss, which shares its forward pass, if one."""
+    learner = learner_of(build(config().training(num_epochs=num_epochs)))
+    batch = {mid: fixed_batch() for mid in (DEFAULT_MODULE_ID, INTRINSIC_MODULE_ID)}
+    learner.before_learning(batch)
+    rows = batch[INTRINSIC_MODULE_ID]
+    assert (INTRINSIC_REWARDS not in rows) == learns_once
+    if not learns_once:
+        intrinsic = learner.module[INTRINSIC_MODULE_ID]
+        expected = intrinsic.bonus(intrinsic.transitions(fixed_batch()))
+        torch.testing.assert_close(rows[INTRINSIC_REWARDS], expected)
+        rewards = rows[Columns.REWARDS].clone()
+        learner.before_learning(batch)  # as when APPO's buffer hands it out again
+        torch.testing.assert_close(rows[Columns.REWARDS], rewards)
+
+
+def test_bonus_and_loss_share_one_forward_pass(build: Any) -> None:
+    learner = learner_of(build(config()))
     intrinsic = learner.module[INTRINSIC_MODULE_ID]
-    lock, intrinsic.weights_lock = intrinsic.weights_lock, None  # as in an AggregatorActor
-    out = piece(rl_module=learner.module, batch=batch, episodes=[])
-    assert INTRINSIC_REWARDS not in out[DEFAULT_MODULE_ID]
-    assert set(out) == {DEFAULT_MODULE_ID, INTRINSIC_MODULE_ID}
-    intrinsic.weights_lock = lock
-    out = piece(rl_module=learner.module, batch=batch, episodes=[])
-    assert out[INTRINSIC_MODULE_ID][INTRINSIC_REWARDS].abs().sum() > 0
+    passes = []
+    intrinsic.method.embedding.register_forward_hook(lambda *args: passes.append(args))
+    transitions = intrinsic.transitions(fixed_batch()).for_one_update()
+    loss, _ = intrinsic.method.loss(transitions)
+    bonus = intrinsic.bonus(transitions)
+    assert len(passes) == 1
+    assert not bonus.requires_grad
+    torch.testing.assert_close(bonus, intrinsic.bonus(intrinsic.transitions(fixed_batch())))
+    # A bonus that came first has no graph: the loss must not take its embedding.
+    transitions = intrinsic.transitions(fixed_batch()).for_one_update()
+    intrinsic.bonus(transitions)
+    loss, _ = intrinsic.method.loss(transitions)
+    loss.backward()
+    assert all(p.grad is not None for p in intrinsic.method.embedding.parameters())
 
 
 @pytest.mark.parametrize("aggregators", [0, 1])
@@ -397,7 +440,7 @@ def test_rewards_are_clipped_as_set(method: str, clip: float | None, expected: f
 @pytest.mark.parametrize("terminal", [True, False])
 def test_the_pipeline_treats_a_time_limit_as_set(build: Any, terminal: bool) -> None:
     settings = IntrinsicSettings(method="none", time_limit_is_terminal=terminal)
-    pad, *_ = LearnerPipeline(settings, whole_fragments=False)(None, None)
+    pad, *_ = LearnerPipeline(settings, for_vtrace=False)(None, None)
     module = learner_of(build(config("none"))).module
     episode = SingleAgentEpisode(
         observations=list(np.zeros((3, 7, 7, 3), np.uint8)),
@@ -421,3 +464,47 @@ def test_the_optimizers_are_those_set(build: Any) -> None:
     optimizers = learner_of(build(made))._named_optimizers.values()
     assert len(optimizers) == 4
     assert {optimizer.param_groups[0]["eps"] for optimizer in optimizers} == {1e-5}
+
+
+def test_sampling_meanwhile_changes_no_number(build: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """IMPALA's updates in turn, RLlib's way, and beside the sampling: same weights, bit for bit."""
+    found = []
+    for in_turn in (True, False, False):
+        with monkeypatch.context() as patch:
+            if in_turn:
+                patch.setattr(SamplingMeanwhile, "_overlaps", False)
+            algo = build(config())
+            for _ in range(3):
+                algo.train()
+            found.append(
+                {mid: weights(algo, mid) for mid in (DEFAULT_MODULE_ID, INTRINSIC_MODULE_ID)}
+            )
+            found[-1]["sampled"] = algo.env_runner.module.get_state()
+            algo.stop()
+    in_turn_weights, *meanwhile = found
+    for other in meanwhile:
+        for module_id, expected in in_turn_weights.items():
+            for name, value in expected.items():
+                np.testing.assert_array_equal(other[module_id][name], value, err_msg=name)
+
+
+def test_a_state_is_of_a_finished_update(build: Any) -> None:
+    """A checkpoint taken while the learner thread is at work waits for it."""
+    algo = build(config())
+    learner = learner_of(algo)
+    entered, go_on = threading.Event(), threading.Event()
+    apply_gradients = learner.apply_gradients
+
+    def slow(gradients: Any) -> None:
+        entered.set()
+        go_on.wait(30)
+        apply_gradients(gradients)
+
+    algo.train()
+    learner.apply_gradients = slow
+    algo.training_step()
+    assert entered.wait(30)
+    before = copy.deepcopy(learner.module[DEFAULT_MODULE_ID].get_state())
+    threading.Timer(0.5, go_on.set).start()
+    saved = weights(algo, DEFAULT_MODULE_ID)
+    assert all((saved[name] != before[name]).any() for name in before)

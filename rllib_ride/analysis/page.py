@@ -1,0 +1,94 @@
+"""HTML for a page that is one file: pictures in it, nothing loaded, no script, fit for a phone."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+
+from matplotlib.figure import Figure
+
+from rllib_ride.analysis.tables import is_number
+
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 90rem; padding: 1rem;
+       color: #111; background: #fff; }
+h1 { font-size: 1.5rem; } h2 { font-size: 1.2rem; margin-top: 2.5rem; }
+figure { margin: 0; }
+.panels { display: grid; gap: 1rem;
+          grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)); }
+.panels img { width: 100%; max-width: 46rem; height: auto; }
+figcaption, .note { color: #333; font-size: 0.9rem; max-width: 60rem; }
+code { overflow-wrap: anywhere; }
+.wide { overflow-x: auto; margin: 1rem 0; }
+table { border-collapse: collapse; font-size: 0.85rem; }
+th, td { padding: 0.25rem 0.6rem; border-bottom: 1px solid #ddd; text-align: left;
+         vertical-align: top; white-space: nowrap; }
+td:last-child:not(.number) { white-space: normal; min-width: 14rem; }
+th { border-bottom: 2px solid #555; }
+.number { text-align: right; }
+"""
+
+
+def page(title: str, parts: Iterable[str]) -> str:
+    """A whole document with `title` above `parts`, which are HTML."""
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
+        f"<h1>{escape(title)}</h1>\n" + "\n".join(parts) + "\n</body>\n</html>\n"
+    )
+
+
+def heading(text: str) -> str:
+    """The heading of a section."""
+    return f"<h2>{escape(text)}</h2>"
+
+
+def paragraph(text: str) -> str:
+    """A paragraph."""
+    return f'<p class="note">{escape(text)}</p>'
+
+
+def bullets(texts: Sequence[str]) -> str:
+    """A list; nothing for no entries."""
+    entries = "".join(f"<li>{escape(text)}</li>" for text in texts)
+    return f'<ul class="note">{entries}</ul>' if texts else ""
+
+
+def pictures(panels: Iterable[tuple[Figure, str]], caption: str, made_by: Sequence[str]) -> str:
+    """Figures, each with a text for who cannot see it, beside each other where there is room.
+
+    Args:
+        panels: Figure and text.
+        caption: What they show.
+        made_by: How they were made, a line each, the first of them a command.
+    """
+    images = "\n".join(
+        f'<img src="{_data_uri(figure)}" alt="{escape(text)}">' for figure, text in panels
+    )
+    command, *others = (escape(line) for line in made_by)
+    lines = "<br>".join([f"<code>{command}</code>", *others])
+    return (
+        f'<figure>\n<div class="panels">\n{images}\n</div>\n'
+        f"<figcaption><p>{escape(caption)}</p><p>{lines}</p></figcaption>\n</figure>"
+    )
+
+
+def table(rows: Sequence[Mapping[str, str]]) -> str:
+    """Rows of equal keys; wider than a phone, it scrolls by itself."""
+    names = list(rows[0]) if rows else []
+    classes = {name: ' class="number"' if is_number(rows, name) else "" for name in names}
+    head = "".join(f"<th{classes[name]}>{escape(name)}</th>" for name in names)
+    body = "\n".join(
+        "<tr>" + "".join(f"<td{classes[n]}>{escape(row[n])}</td>" for n in names) + "</tr>"
+        for row in rows
+    )
+    return f'<div class="wide"><table>\n<tr>{head}</tr>\n{body}\n</table></div>'
+
+
+def _data_uri(figure: Figure) -> str:
+    file = io.BytesIO()
+    figure.savefig(file, format="svg")
+    return f"data:image/svg+xml;base64,{base64.b64encode(file.getvalue()).decode()}"

@@ -1,0 +1,75 @@
+"""How far a run has come, told from the files in its folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from enum import StrEnum
+from pathlib import Path
+
+# Longer than any iteration takes: a run that writes nothing for so long is not running any more.
+_SILENT_S = 300.0
+# A line of Tune's result.json is some ten thousand characters.
+_LAST_LINE_BYTES = 1 << 18
+
+
+class State(StrEnum):
+    """State of a run."""
+
+    DONE = "done"
+    RUNNING = "running"
+    STOPPED = "stopped early"
+    FAILED = "failed"
+    NO_REPORT = "no report yet"
+    UNKNOWN = "unknown"
+
+
+def state_of(folder: Path, frames: float, frames_asked: int | None) -> State:
+    """Tells the state of the run in `folder`.
+
+    Args:
+        folder: The trial's folder.
+        frames: Frames it has reached.
+        frames_asked: Frames after which it ends; None if its record has none.
+
+    Tune leaves `error.txt` in place when a failed run is resumed: a run whose curve was written
+    after it goes on, or went on.
+    """
+    if frames_asked is not None and frames >= frames_asked:
+        return State.DONE
+    reported = _modified(folder / "curve.csv")
+    if (folder / "error.txt").exists() and _modified(folder / "error.txt") >= reported:
+        return State.FAILED
+    if frames == 0:
+        return State.NO_REPORT
+    if time.time() - reported < _SILENT_S:
+        return State.RUNNING
+    return State.UNKNOWN if frames_asked is None else State.STOPPED
+
+
+def was_resumed(folder: Path) -> bool:
+    """Whether the run has gone on from a checkpoint, by the last result that Tune wrote of it.
+
+    False as well where only `curve.csv` and `run.json` were kept: nothing there tells it.
+    """
+    result = _last_line(folder / "result.json")
+    try:
+        counts = json.loads(result)
+        return int(counts["iterations_since_restore"]) < int(counts["training_iteration"])
+    except (ValueError, KeyError, TypeError):
+        return False
+
+
+def _modified(path: Path) -> float:
+    return path.stat().st_mtime if path.exists() else 0.0
+
+
+def _last_line(path: Path) -> bytes:
+    """The last whole line of a file that may be large and may still grow."""
+    if not path.exists():
+        return b""
+    with path.open("rb") as file:
+        file.seek(max(file.seek(0, os.SEEK_END) - _LAST_LINE_BYTES, 0))
+        lines = file.read().split(b"\n")
+    return lines[-2] if len(lines) > 1 else b""

@@ -1,0 +1,69 @@
+"""Tells apart the runs of one method that were not given the same settings."""
+
+from __future__ import annotations
+
+import zlib
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_LONGEST = 24  # characters of a value that a legend can hold
+
+
+def variants(facts: Sequence[Mapping[str, Any]]) -> list[str]:
+    """For each run what sets it apart from others of its environment and method, seeds aside.
+
+    That is its preset, if there are several, and the config values in which runs of this preset
+    differ, such as `tuned, lr=0.0001`; empty where there is nothing.
+
+    Args:
+        facts: What each run's `run.json` holds.
+    """
+    of_method = defaultdict(list)
+    for index, fact in enumerate(facts):
+        of_method[fact["env"], repr(fact.get("env_options")), fact["method"]].append(index)
+    names = [""] * len(facts)
+    for indices in of_method.values():
+        of_preset = defaultdict(list)
+        for index in indices:
+            of_preset[fact_preset(facts[index])].append(index)
+        for preset, peers in of_preset.items():
+            differing = _differing([_settings(facts[index]["config"]) for index in peers])
+            for index, settings in zip(peers, differing, strict=True):
+                parts = [preset, *settings] if len(of_preset) > 1 else settings
+                names[index] = ", ".join(filter(None, parts))
+    return names
+
+
+def fact_preset(fact: Mapping[str, Any]) -> str:
+    """The preset a run started from; empty if its record has none."""
+    return str(fact.get("preset") or "")
+
+
+def _differing(configs: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """Of each config `key=value` for the keys in which not all are equal."""
+    keys = sorted({key for config in configs for key in config})
+    keys = [key for key in keys if len({repr(config.get(key)) for config in configs}) > 1]
+    return [
+        [f"{key.rpartition('.')[2]}={_text(config.get(key))}" for key in keys] for config in configs
+    ]
+
+
+def _settings(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """The config without levels, without the seed and without what RLlib keeps for itself."""
+    flat: dict[str, Any] = {}
+    for key, value in config.items():
+        if key.startswith("_") or prefix + key == "seed":
+            continue
+        if isinstance(value, dict):
+            flat.update(_settings(value, f"{prefix}{key}."))
+        else:
+            flat[prefix + key] = value
+    return flat
+
+
+def _text(value: object) -> str:
+    text = f"{value:g}" if isinstance(value, float) else str(value)
+    if len(text) <= _LONGEST:
+        return text
+    return f"{text[:12]}...{zlib.crc32(text.encode()):08x}"

@@ -1,0 +1,123 @@
+"""The figures of `rllib-ride bench`."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium as gym
+
+from rllib_ride.experiments.bench.hand_loop import METHODS, hand_loop_script, run_hand_loop
+from rllib_ride.experiments.bench.stages import measure_stages
+from rllib_ride.experiments.bench.train import local_ray, num_cores, train
+from rllib_ride.experiments.build import algorithm_config
+from rllib_ride.experiments.errors import ConfigError
+from rllib_ride.experiments.record import record
+from rllib_ride.experiments.trial import Trial
+
+_SECONDS_A_STAGE = 5.0
+
+
+def bench(trials: Sequence[Trial], seconds: float, *, started_at: float) -> dict[str, Any]:
+    """Trains the trials side by side, then measures the parts of one alone.
+
+    Args:
+        trials: Alike but for the seed.
+        seconds: How long to train, after warming up.
+        started_at: From when the time to the first update counts, in seconds since the epoch.
+
+    Returns:
+        What can be written as JSON. Rates are a second: `fps` and `fps_sampled` of all trials
+        together, end to end, and each in `trials`; `stages` as in `StageRates`, on one core.
+
+    Raises:
+        ConfigError: If the trials' config is refused.
+    """
+    first = trials[0]
+    config = algorithm_config(first)
+    with local_ray(trials):
+        measured = train(trials, seconds, started_at=started_at)
+        stages = dataclasses.asdict(measure_stages(first, min(seconds, _SECONDS_A_STAGE)))
+    recorded = record(first, config)
+    return {
+        "fps": measured.fps,
+        "fps_sampled": measured.fps_sampled,
+        "bytes_per_frame": stages.pop("bytes_per_frame"),
+        "stages": stages,
+        "peak_rss_mb": measured.peak_rss_mb,
+        "time_to_first_update_s": measured.time_to_first_update_s,
+        "cores": num_cores(),
+        "method": first.method,
+        "env": first.env,
+        "preset": first.preset,
+        "settings": {
+            "num_env_runners": config.num_env_runners,
+            "num_envs_per_env_runner": config.num_envs_per_env_runner,
+            "rollout_fragment_length": config.get_rollout_fragment_length(),
+            "train_batch_size_per_learner": config.train_batch_size_per_learner,
+            **first.config,
+        },
+        "trials": [
+            {
+                "fps": rate.fps,
+                "fps_sampled": rate.fps_sampled,
+                "frames": rate.frames,
+                "seconds": rate.seconds,
+            }
+            for rate in measured.trials
+        ],
+        "git_commit": recorded["git_commit"],
+        "versions": recorded["versions"],
+    }
+
+
+def check_comparable(trials: Sequence[Trial]) -> None:
+    """Refuses a comparison that cannot be made, before minutes of measuring.
+
+    Raises:
+        ConfigError: The hand-written loop is not there, or has neither method nor environment.
+    """
+    hand_loop_script()
+    method, env = trials[0].method, trials[0].env
+    if method not in METHODS:
+        raise ConfigError(
+            f"--compare is with benchmarks/hand_loop.py, which has the methods "
+            f"{' and '.join(METHODS)}, not {method!r}"
+        )
+    if not str(gym.spec(env).vector_entry_point).startswith("rllib_ride.envs."):
+        raise ConfigError(
+            f"--compare is with benchmarks/hand_loop.py, which has MiniGrid environments, "
+            f"not {env!r}"
+        )
+
+
+def compare(trials: Sequence[Trial], seconds: float, fps: float) -> dict[str, Any]:
+    """What the same machine does now without a bonus, and by the hand-written loop.
+
+    The loop is one process and one thread, and has one trial's environments and unroll length.
+
+    Args:
+        trials: As for `bench`.
+        seconds: How long each trains.
+        fps: Of the trials together.
+
+    Returns:
+        Rates, and the ratios of `fps` to them.
+    """
+    ratios: dict[str, Any] = {}
+    first = trials[0]
+    if first.method != "none":
+        baseline = [dataclasses.replace(trial, method="none") for trial in trials]
+        with local_ray(baseline):
+            without = train(baseline, seconds)
+        ratios |= {"none_fps": without.fps, f"{first.method}_over_none": fps / without.fps}
+    config = algorithm_config(first)
+    hand = run_hand_loop(
+        seconds=seconds,
+        method=first.method,
+        env=first.env,
+        num_envs=config.num_envs_per_env_runner,
+        unroll_length=config.get_rollout_fragment_length(),
+    )
+    return {**ratios, "hand_loop_fps": hand["fps"], "over_hand_loop": fps / hand["fps"]}

@@ -1,0 +1,81 @@
+"""Starting Ray here, or joining a cluster, without the minutes Ray waits where nothing listens."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import os
+import socket
+from typing import Any
+
+import ray
+
+from rllib_ride.experiments.errors import ConfigError
+from rllib_ride.experiments.tune_internals import resolve_address
+
+_CONNECT_WITHIN_S = 2.0
+
+
+def start_ray(address: str | None) -> str | None:
+    """Joins the cluster that `address` or `RAY_ADDRESS` names; starts Ray here if there is neither.
+
+    Args:
+        address: `HOST:PORT`, or `auto` for the cluster that this machine is a node of.
+
+    Returns:
+        The dashboard's `HOST:PORT`; None without one, which takes the extra `cluster`.
+
+    Raises:
+        ConfigError: there is no cluster there, or none that this process may or can join.
+    """
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+    if not joins(address):
+        # One part of ray[default]. The dashboard listens on loopback only.
+        has_dashboard = importlib.util.find_spec("aiohttp_cors") is not None
+        return ray.init(include_dashboard=has_dashboard, **quiet).dashboard_url
+    wanted = cluster_address(address)
+    try:
+        return ray.init(address=wanted, **quiet).dashboard_url
+    except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+        # A RuntimeError is other versions of Ray or Python there; a RayError a missing token.
+        raise ConfigError(f"--address {wanted}: cannot be joined: {_line(error)}") from error
+
+
+def joins(address: str | None) -> bool:
+    """Whether a cluster is meant, and not a Ray of this process alone."""
+    return address is not None or bool(os.environ.get("RAY_ADDRESS"))
+
+
+def cluster_address(address: str | None) -> str:
+    """`HOST:PORT` of the cluster that is meant, where something listens.
+
+    Raises:
+        ConfigError: nothing listens there, or this machine is in no cluster.
+    """
+    if (address or os.environ.get("RAY_ADDRESS", "")).startswith("ray://"):
+        raise ConfigError(
+            f"--address {address}: Ray Client cannot carry Tune's callbacks. Run it on the "
+            "cluster's head: ray submit cluster.yaml FILE.yaml"
+        )
+    try:
+        found = resolve_address(address or "auto")
+    except (ConnectionError, OSError, ValueError) as error:
+        raise ConfigError(f"--address {address}: must be HOST:PORT or auto: {error}") from error
+    if found is None:
+        raise ConfigError(
+            "--address auto: no Ray runs on this machine. Name the cluster's HOST:PORT, start one "
+            "with `ray up cluster.yaml`, or leave --address out to train here"
+        )
+    host, _, port = found.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _CONNECT_WITHIN_S).close()
+    except OSError as error:
+        raise ConfigError(
+            f"--address {address or found}: nothing answers at {found}: {error.strerror or error}. "
+            "Is the cluster up (`ray up`), and is the port that of `ray start` (6379)?"
+        ) from error
+    return found
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__

@@ -1,0 +1,86 @@
+"""How many frames a second a trial trains, as given or as runs have measured it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rllib_ride.experiments.curve import CURVE_FILE, read_curve
+from rllib_ride.experiments.errors import ConfigError
+from rllib_ride.experiments.record import RECORD_FILE
+from rllib_ride.experiments.schedule import Job
+
+if TYPE_CHECKING:
+    from rllib_ride.experiments.plan import PlannedTrial
+
+
+def jobs_of(planned: Sequence[PlannedTrial], rates: Mapping[tuple[str, str], float]) -> list[Job]:
+    """The trials of an experiment with their rates.
+
+    Args:
+        planned: Trials.
+        rates: Frames a second by (env, method).
+
+    Raises:
+        ConfigError: A trial has no rate, or asks for something else than cores.
+    """
+    for entry in planned:
+        if others := {name for name, number in entry.resources.items() if number} - {"CPU"}:
+            raise ConfigError(
+                f"trial {entry.trial.name} asks for {', '.join(sorted(others))}: an estimate is of "
+                "cores alone"
+            )
+    missing = [pair for pair in pairs(planned) if pair not in rates]
+    if missing:
+        raise ConfigError(
+            f"no rate for {_listed(missing)}: no run of them has been found. Give frames a second "
+            "with --fps N or --fps METHOD=N, which `rllib-ride bench --env ID --method METHOD` "
+            "measures, or the folder of runs with --storage"
+        )
+    return [
+        Job(
+            env=entry.trial.env,
+            method=entry.trial.method,
+            frames=entry.trial.frames,
+            fps=rates[entry.trial.env, entry.trial.method],
+            bundles=entry.cpu_bundles,
+        )
+        for entry in planned
+    ]
+
+
+def pairs(planned: Iterable[PlannedTrial]) -> list[tuple[str, str]]:
+    """The (env, method) that there are, each once."""
+    return list(dict.fromkeys((entry.trial.env, entry.trial.method) for entry in planned))
+
+
+def measured_rates(storage: Path, preset: str) -> dict[tuple[str, str], float]:
+    """Frames a second by (env, method), of all that trials of one preset have run in `storage`.
+
+    Frames over the seconds they took, of all trials of a pair together: those that are not at their
+    end, and any load there was on the machine, are in it. Overrides and grids are not told apart.
+
+    Args:
+        storage: What `run` was given as `--storage`.
+        preset: Name of the preset.
+    """
+    sums: dict[tuple[str, str], tuple[float, float]] = {}
+    for record in sorted(storage.glob(f"*/*/{RECORD_FILE}")):
+        curve = read_curve(record.parent / CURVE_FILE)
+        try:
+            facts = json.loads(record.read_text(encoding="utf-8"))
+            pair, ran = (facts["env"], facts["method"]), facts["preset"]
+        except (ValueError, KeyError) as error:
+            raise ConfigError(f"{record}: no record of a trial: {error!r}") from None
+        if curve and ran == preset:
+            frames, seconds = sums.get(pair, (0.0, 0.0))
+            sums[pair] = frames + float(curve[-1]["frames"]), seconds + float(curve[-1]["wall_s"])
+    return {pair: frames / seconds for pair, (frames, seconds) in sums.items() if seconds > 0}
+
+
+def _listed(missing: Sequence[tuple[str, str]], most: int = 3) -> str:
+    named = ", ".join(f"{method} on {env}" for env, method in missing[:most])
+    more = len(missing) - most
+    return f"{named} and {more} more" if more > 0 else named

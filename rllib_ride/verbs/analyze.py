@@ -1,0 +1,74 @@
+"""`rllib-ride analyze`: look at checkpoints in one level."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from pathlib import Path
+
+from rllib_ride.experiments.errors import ConfigError
+from rllib_ride.verbs.arguments import count, seed
+from rllib_ride.verbs.exit_codes import DONE
+from rllib_ride.verbs.table import print_table, rounded
+
+
+def add_parser(verbs: argparse._SubParsersAction) -> None:
+    """Its arguments."""
+    parser = verbs.add_parser(
+        "analyze", help="draw heatmaps of visits and intrinsic reward in one level"
+    )
+    parser.set_defaults(verb=analyze)
+    parser.add_argument(
+        "checkpoints", metavar="CHECKPOINT", type=Path, nargs="+", help="checkpoint_* folders"
+    )
+    parser.add_argument("--out", metavar="DIR", type=Path, required=True, help="where to write")
+    parser.add_argument("--episodes", type=count, default=100, metavar="N", help="default: 100")
+    parser.add_argument("--env", metavar="ID", help="default: the one they were trained on")
+    parser.add_argument(
+        "--seed",
+        type=seed,
+        metavar="S",
+        help="of the level; default: 0, or that of the one level they were trained on",
+    )
+    parser.add_argument("--greedy", action="store_true", help="take the likeliest action")
+
+
+def analyze(args: argparse.Namespace) -> int:
+    """Writes pictures and tables, and prints what is in them."""
+    from rllib_ride.analysis.analyze import analyze as play_and_write
+    from rllib_ride.analysis.analyze import plan_analysis
+    from rllib_ride.experiments.names import check_env
+    from rllib_ride.experiments.quiet import quiet_ray
+
+    quiet_ray()
+    if args.env is not None:
+        check_env(args.env)
+    _check_writable(args.out)
+    try:
+        plan = plan_analysis(
+            args.checkpoints,
+            env=args.env,
+            seed=args.seed,
+            episodes=args.episodes,
+            greedy=args.greedy,
+        )
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
+    results = play_and_write(plan, args.out)
+    if args.json:
+        print(json.dumps(results, indent=2))
+        return DONE
+    for table in filter(None, (results["checkpoints"], results["actions"])):
+        print_table([rounded(row) for row in table])
+    for path in results["files"]:
+        print(path)
+    return DONE
+
+
+def _check_writable(out: Path) -> None:
+    """Before anything is played."""
+    out = out.resolve()
+    existing = next(path for path in (out, *out.parents) if path.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK):
+        raise ConfigError(f"--out {out}: {existing} is no folder that can be written to")

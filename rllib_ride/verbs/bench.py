@@ -1,0 +1,147 @@
+"""`rllib-ride bench`: how fast this machine trains."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from typing import TYPE_CHECKING, Any
+
+from rllib_ride.verbs.arguments import count, setting
+from rllib_ride.verbs.exit_codes import DONE, FAILED
+from rllib_ride.verbs.table import print_table
+
+if TYPE_CHECKING:
+    from rllib_ride.experiments.trial import Trial
+
+_FRAMES = 30_000_000  # of the paper's run on the default task; the learning rate's anneal
+
+
+def add_parser(verbs: argparse._SubParsersAction) -> None:
+    """Its arguments."""
+    parser = verbs.add_parser("bench", help="measure frames a second, memory and time to start")
+    parser.set_defaults(verb=bench)
+    parser.add_argument(
+        "--seconds", type=_seconds, default=60.0, metavar="S", help="of training; default: 60"
+    )
+    parser.add_argument("--method", default="ride", help="default: ride")
+    parser.add_argument(
+        "--env",
+        default="MiniGrid-MultiRoom-N7-S4-v0",
+        metavar="ID",
+        help="default: MiniGrid-MultiRoom-N7-S4-v0",
+    )
+    parser.add_argument(
+        "--preset", default="paper", help="hyperparameters; default: paper (T = 100, B = 32)"
+    )
+    parser.add_argument(
+        "--trials", type=count, default=1, metavar="N", help="side by side; default: 1"
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        type=setting,
+        metavar="KEY=VALUE",
+        help="override a config key, such as num_env_runners=2 (repeatable)",
+    )
+    parser.add_argument(
+        "--compare",
+        action="store_true",
+        help="measure method none and benchmarks/hand_loop.py too, and print the ratios",
+    )
+
+
+def bench(args: argparse.Namespace) -> int:
+    """Measures and prints the figures."""
+    trials = _trials(args)
+    from ray.exceptions import RayError
+
+    from rllib_ride.experiments.bench import figures
+    from rllib_ride.experiments.bench.memory import process_started_at
+    from rllib_ride.experiments.build import algorithm_config
+
+    algorithm_config(trials[0])  # refuses now what no trial could be built with
+    if args.compare:
+        figures.check_comparable(trials)
+    try:
+        measured = figures.bench(trials, args.seconds, started_at=process_started_at())
+        if args.compare:
+            measured |= figures.compare(trials, args.seconds, measured["fps"])
+    except (RayError, RuntimeError) as error:
+        last_line = str(error).strip().splitlines()[-1:]
+        print(f"bench failed: {' '.join(last_line)}", file=sys.stderr)
+        return FAILED
+    print(json.dumps(measured, indent=2)) if args.json else _print(measured)
+    return DONE
+
+
+def _seconds(text: str) -> float:
+    """A positive number of seconds."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"must be a positive number of seconds, not {text!r}")
+    return value
+
+
+def _trials(args: argparse.Namespace) -> list[Trial]:
+    """Trials alike but for the seed, with names checked."""
+    from rllib_ride.experiments.names import check_names
+    from rllib_ride.experiments.quiet import quiet_ray
+    from rllib_ride.experiments.schema import ExperimentSpec
+    from rllib_ride.experiments.trial import expand
+
+    spec = ExperimentSpec(
+        experiment="bench",
+        env=args.env,
+        method=args.method,
+        preset=args.preset,
+        seed=list(range(1, args.trials + 1)),
+        frames=_FRAMES,
+    )
+    quiet_ray()
+    check_names(spec)
+    return expand(spec, overrides=dict(args.set))
+
+
+_ROWS = (
+    ("fps", "frames/s", "trained, end to end"),
+    ("fps_sampled", "frames/s", "sampled"),
+    ("stages.env", "steps/s", "environments alone, one core"),
+    ("stages.inference", "steps/s", "acting alone, one core"),
+    ("stages.learner", "steps/s", "learning alone, one core"),
+    ("bytes_per_frame", "bytes", "of a frame, from runner to learner"),
+    ("time_to_first_update_s", "s", "from the command to the first update"),
+    ("peak_rss_mb", "MiB", "all processes, object store left out"),
+    ("none_fps", "frames/s", "trained, without a bonus"),
+    ("hand_loop_fps", "frames/s", "benchmarks/hand_loop.py, one core"),
+    ("ride_over_none", "", "RIDE over no bonus"),
+    ("over_hand_loop", "", "over the hand-written loop"),
+)
+
+
+def _print(measured: dict[str, Any]) -> None:
+    """A table, above it what was measured."""
+    settings = ", ".join(f"{key} {value}" for key, value in measured["settings"].items())
+    print(f"{measured['method']} on {measured['env']}, {measured['cores']} cores: {settings}")
+    flat = {**measured, **{f"stages.{name}": rate for name, rate in measured["stages"].items()}}
+    rows = [
+        {"figure": name, "value": _number(flat[name]), "unit": unit, "what": what}
+        for name, unit, what in _ROWS
+        if name in flat
+    ]
+    for number, trial in enumerate(measured["trials"], start=1):
+        if len(measured["trials"]) > 1:
+            fps = _number(trial["fps"])
+            rows.append(
+                {"figure": "fps", "value": fps, "unit": "frames/s", "what": f"trial {number}"}
+            )
+    print_table(rows)
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2f}"

@@ -1,0 +1,69 @@
+"""Joining a cluster that is not there is refused at once, in words."""
+
+from __future__ import annotations
+
+import socket
+import time
+
+import pytest
+import ray
+
+from rllib_ride.experiments.connect import cluster_address, start_ray
+from rllib_ride.experiments.errors import ConfigError
+
+
+@pytest.fixture(autouse=True)
+def no_address(monkeypatch):
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+
+
+def free_port() -> int:
+    with socket.socket() as closed_again:
+        closed_again.bind(("127.0.0.1", 0))
+        return closed_again.getsockname()[1]
+
+
+def test_an_address_where_nothing_listens_is_refused_at_once():
+    port = free_port()
+    began = time.monotonic()
+
+    with pytest.raises(ConfigError, match=f"--address 127.0.0.1:{port}: nothing answers at .*refu"):
+        start_ray(f"127.0.0.1:{port}")
+
+    assert time.monotonic() - began < 10
+    assert not ray.is_initialized()
+
+
+def test_an_address_from_the_environment_is_checked_alike(monkeypatch):
+    port = free_port()
+    monkeypatch.setenv("RAY_ADDRESS", f"127.0.0.1:{port}")
+
+    with pytest.raises(ConfigError, match=f":{port}: nothing answers"):
+        start_ray(None)
+
+
+def test_an_address_where_something_listens_is_taken():
+    with socket.create_server(("0.0.0.0", 0)) as server:
+        port = server.getsockname()[1]
+
+        assert cluster_address(f"127.0.0.1:{port}").endswith(f":{port}")
+
+
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ("nowhere", "must be HOST:PORT or auto"),
+        ("no-such-host.invalid:6379", "no-such-host.invalid"),
+        ("ray://127.0.0.1:10001", "ray submit cluster.yaml"),
+    ],
+)
+def test_what_is_no_address_is_told(address, told):
+    with pytest.raises(ConfigError, match=told):
+        cluster_address(address)
+
+
+def test_auto_where_no_ray_runs(monkeypatch):
+    monkeypatch.setattr("rllib_ride.experiments.connect.resolve_address", lambda address: None)
+
+    with pytest.raises(ConfigError, match="--address auto: no Ray runs on this machine"):
+        cluster_address("auto")

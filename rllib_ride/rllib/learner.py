@@ -16,11 +16,7 @@ from rllib_ride.intrinsic.transitions import Transitions
 from rllib_ride.rllib.connectors import add_intrinsic_rewards
 from rllib_ride.rllib.layouts import AddAdvantages, flatten_rows, max_seq_len
 from rllib_ride.rllib.module import TRANSITIONS
-from rllib_ride.rllib.ray_internals import (
-    FailingLoudly,
-    SamplingMeanwhile,
-    SharedPipeline,
-)
+from rllib_ride.rllib.ray_internals import FailingLoudly, SharedPipeline
 from rllib_ride.rllib.settings import (
     INTRINSIC_MODULE_ID,
     INTRINSIC_REWARDS,
@@ -147,7 +143,7 @@ class IntrinsicVTraceLearner(IntrinsicLearner, FailingLoudly):
         return self.config.copy(copy_frozen=False).env_runners(rollout_fragment_length=num_steps)
 
 
-class IntrinsicIMPALALearner(IntrinsicVTraceLearner, SamplingMeanwhile):
+class IntrinsicIMPALALearner(IntrinsicVTraceLearner):
     """IMPALA with an intrinsic reward."""
 
 

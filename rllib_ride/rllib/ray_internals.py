@@ -8,8 +8,6 @@ from __future__ import annotations
 import abc
 import math
 import pickle
-import queue
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -199,13 +197,9 @@ class FailingLoudly(IMPALATorchLearner):
             RuntimeError: If the learner thread has failed; its error is the cause.
         """
         results = super().update(*args, **kwargs)
-        self.raise_failure()
-        return results
-
-    def raise_failure(self) -> None:
-        """Raises what the learner thread has failed of, if it has."""
         if self._failure is not None:
             raise RuntimeError(f"an update failed: {self._failure}") from self._failure
+        return results
 
     @staticmethod
     def _guarded_update(
@@ -226,75 +220,6 @@ class FailingLoudly(IMPALATorchLearner):
             )
         except Exception as error:
             self._failure = error
-
-
-class SamplingMeanwhile(FailingLoudly):
-    """IMPALA's Learner, but for a wait: `update` returns while its batch is being learned from.
-
-    With `broadcast_interval=1` RLlib waits for the update, although the weights that it returns to
-    the EnvRunners are those of the update before: sampling and learning take turns. Here it waits
-    for the update before. The weights that sample each batch, and that learn from it, are the same,
-    and on two cores the two overlap. Results are told one update later.
-    """
-
-    def build(self) -> None:
-        """Builds as usual, with a queue that hands over a batch once the one before is learned."""
-        self._turn = threading.Semaphore(1)
-        if self._overlaps:
-            self._learner_thread_in_queue = _QueueInTurn(self._turn)
-        super().build()
-        if self._overlaps:
-            self._agg_event = _TurnEnds(self._turn)
-
-    def get_state(self, *args: Any, **kwargs: Any) -> Any:
-        """As RLlib's, of a finished update: one in the thread ends first."""
-        if threading.current_thread() is self._thread_or_none:  # it holds the turn
-            return super().get_state(*args, **kwargs)
-        with self._turn:
-            self.raise_failure()
-            return super().get_state(*args, **kwargs)
-
-    def set_state(self, *args: Any, **kwargs: Any) -> None:
-        """As RLlib's, after the update in the thread."""
-        with self._turn:
-            super().set_state(*args, **kwargs)
-
-    @property
-    def _overlaps(self) -> bool:
-        return self.config.broadcast_interval == 1
-
-    @property
-    def _thread_or_none(self) -> threading.Thread | None:
-        return getattr(self, "_learner_thread", None)
-
-
-class _QueueInTurn(queue.Queue):
-    """Takes a batch when the learner thread's turn with the one before has ended."""
-
-    def __init__(self, turn: threading.Semaphore) -> None:
-        super().__init__()
-        self._turn = turn
-
-    def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
-        if block:  # RLlib's signal to stop does not
-            self._turn.acquire()
-        super().put(item, block, timeout)
-
-
-class _TurnEnds:
-    """In place of the `threading.Event` by which RLlib's learner thread says that it is done."""
-
-    def __init__(self, turn: threading.Semaphore) -> None:
-        self._turn = turn
-
-    def set(self) -> None:
-        self._turn.release()
-
-    def wait(self) -> None:
-        """Returns at once."""
-
-    def clear(self) -> None:
-        """Does nothing."""
 
 
 def skipped_in_lock_step(config: AlgorithmConfig) -> list[str]:

@@ -36,7 +36,11 @@ def add_parser(verbs: argparse._SubParsersAction) -> None:
         "--preset", default="paper", help="hyperparameters; default: paper (T = 100, B = 32)"
     )
     parser.add_argument(
-        "--trials", type=count, default=1, metavar="N", help="side by side; default: 1"
+        "--trials",
+        type=count,
+        default=1,
+        metavar="N",
+        help="side by side, one process each; default: 1, with an EnvRunner beside it",
     )
     parser.add_argument(
         "--set",
@@ -90,6 +94,7 @@ def _seconds(text: str) -> float:
 
 def _trials(args: argparse.Namespace) -> list[Trial]:
     """Trials alike but for the seed, with names checked."""
+    from rllib_ride.experiments.bench.train import num_cores
     from rllib_ride.experiments.names import check_names
     from rllib_ride.experiments.quiet import quiet_ray
     from rllib_ride.experiments.schema import ExperimentSpec
@@ -105,7 +110,11 @@ def _trials(args: argparse.Namespace) -> list[Trial]:
     )
     quiet_ray()
     check_names(spec)
-    return expand(spec, overrides=dict(args.set))
+    overrides = dict(args.set)
+    if args.trials == 1 and num_cores() > 1:
+        # A trial in one process samples and learns in turn; one with the machine to itself need not.
+        overrides.setdefault("num_env_runners", 1)
+    return expand(spec, overrides=overrides)
 
 
 _ROWS = (

@@ -6,7 +6,6 @@ import socket
 import time
 
 import pytest
-import ray
 
 from rllib_ride.experiments.connect import cluster_address, start_ray
 from rllib_ride.experiments.errors import ConfigError
@@ -31,7 +30,6 @@ def test_an_address_where_nothing_listens_is_refused_at_once():
         start_ray(f"127.0.0.1:{port}")
 
     assert time.monotonic() - began < 10
-    assert not ray.is_initialized()
 
 
 def test_an_address_from_the_environment_is_checked_alike(monkeypatch):

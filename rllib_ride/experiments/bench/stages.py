@@ -61,7 +61,7 @@ def _measure(trial: Trial, seconds: float) -> StageRates:
     torch.set_num_threads(1)
     config = algorithm_config(trial)
     config.env_runners(num_env_runners=0).learners(num_learners=0)
-    config.training(broadcast_interval=1)  # no more than one batch ahead of the learner thread
+    config.training(broadcast_interval=1)  # an update is waited for
     assert config.env_runner_cls is not None
     runner: Any = config.env_runner_cls(config=config)
     episodes = _batch(runner, config)

@@ -112,7 +112,7 @@ def _trials(args: argparse.Namespace) -> list[Trial]:
     check_names(spec)
     overrides = dict(args.set)
     if args.trials == 1 and num_cores() > 1:
-        # A trial in one process samples and learns in turn; one with the machine to itself need not.
+        # A trial in one process takes turns; one that has the machine to itself need not.
         overrides.setdefault("num_env_runners", 1)
     return expand(spec, overrides=overrides)
 

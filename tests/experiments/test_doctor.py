@@ -105,6 +105,7 @@ def test_nodes_are_told_each(monkeypatch):
         {"NodeManagerAddress": "10.0.0.3", "Alive": False, "Resources": {}},
     ]
     monkeypatch.setattr(connect, "start_ray", lambda address: None)
+    monkeypatch.setattr(ray, "shutdown", lambda: None)  # other tests use this session's Ray
     monkeypatch.setattr(ray, "nodes", lambda: nodes)
     monkeypatch.setattr(preflight, "versions", lambda: {"ray": "2.60.0"})
     monkeypatch.setattr(

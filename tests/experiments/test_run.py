@@ -214,7 +214,7 @@ def test_its_checkpoint_can_be_evaluated(interrupted, capsys):
     first = scores("--seed", "3")
     assert list(first) == [
         *("episodes", "return_mean", "return_std", "length_mean", "success_rate"),
-        "frames_trained",
+        *("states_visited_mean", "frames_trained"),
     ]
     assert first["episodes"] == 9
     assert first["frames_trained"] == int(curve[-1]["frames"])

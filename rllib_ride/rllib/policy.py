@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import gymnasium as gym
@@ -99,11 +100,33 @@ class RecurrentPolicy(TorchRLModule, InferenceOnlyAPI, TargetNetworkAPI, ValueFu
             Columns.EMBEDDINGS: outputs,
         }
 
-    def compute_values(self, batch: dict[str, Any], embeddings: Tensor | None = None) -> Tensor:
-        """State values, `[B, T]`."""
+    def compute_values(self, batch: dict[str, Any], embeddings: Outputs | None = None) -> Tensor:
+        """State values, `[B, T]`; `embeddings` are the forward pass's, if there was one."""
         if embeddings is None:
             embeddings, _ = self.network(batch)
-        return self.network.value_head(embeddings).squeeze(-1)
+        return self.network.values(embeddings)
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The LSTM's outputs of the steps that rows really have.
+
+    Attributes:
+        steps: `[n, units]`.
+        index: `[n]`, where each stands among the B * T steps of the rows.
+        num_rows: B.
+        num_steps: T.
+    """
+
+    steps: Tensor
+    index: Tensor
+    num_rows: int
+    num_steps: int
+
+    def in_rows(self, x: Tensor) -> Tensor:
+        """What was made of the steps, `[n, D]`, as rows `[B, T, D]`; 0 where they have none."""
+        rows = x.new_zeros(self.num_rows * self.num_steps, x.shape[-1])
+        return rows.index_copy(0, self.index, x).view(self.num_rows, self.num_steps, -1)
 
 
 class PolicyNetwork(nn.Module):
@@ -142,49 +165,50 @@ class PolicyNetwork(nn.Module):
         shape = (len(self.lstm), self.policy_head.in_features)
         return {"h": torch.zeros(shape), "c": torch.zeros(shape)}
 
-    def logits(self, outputs: Tensor, batch: dict[str, Any]) -> Tensor:
-        """Of the actions, `[B, T, A]`, from the LSTM's outputs."""
-        logits: Tensor = self.policy_head(outputs)
+    def logits(self, outputs: Outputs, batch: dict[str, Any]) -> Tensor:
+        """Of the actions, `[B, T, A]`."""
+        logits = outputs.in_rows(self.policy_head(outputs.steps))
         obs = batch[Columns.OBS]
         if isinstance(obs, Mapping) and ACTION_MASK in obs:
             forbidden = (obs[ACTION_MASK] == 0) & (obs[ACTION_MASK] != 0).any(-1, keepdim=True)
             logits = logits.masked_fill(forbidden, torch.finfo(logits.dtype).min)
         return logits
 
-    def forward(self, batch: dict[str, Any]) -> tuple[Tensor, dict[str, Tensor]]:
-        """LSTM outputs `[B, T, units]` and the state after the last step of each row."""
+    def values(self, outputs: Outputs) -> Tensor:
+        """Of the states, `[B, T]`."""
+        return outputs.in_rows(self.value_head(outputs.steps)).squeeze(-1)
+
+    def forward(self, batch: dict[str, Any]) -> tuple[Outputs, dict[str, Tensor]]:
+        """LSTM outputs, and the state after the last step of each row."""
         obs = batch[Columns.OBS]
         images = obs[IMAGE] if isinstance(obs, Mapping) else obs  # [B, T, H, W, C]
-        images = images.transpose(0, 1)  # [T, B, ...]
+        num_rows, num_steps = images.shape[:2]
         state = batch[Columns.STATE_IN]
         h, c = state["h"].unbind(1), state["c"].unbind(1)  # of each layer, [B, units]
         lengths = batch.get(Columns.SEQ_LENS)
         if lengths is None:
-            outputs, h, c = self._run(images.flatten(0, 1), [images.shape[1]] * len(images), h, c)
-            outputs = outputs.view(*images.shape[:2], -1)  # [T, B, units]
-        else:
-            outputs, h, c = self._run_rows(images, lengths, h, c)
-        return outputs.transpose(0, 1), {"h": torch.stack(h, dim=1), "c": torch.stack(c, dim=1)}
+            lengths = torch.full((num_rows,), num_steps, device=images.device)
+        if num_steps == 1:  # acting: nothing to sort
+            steps, h, c = self._run(images.flatten(0, 1), [num_rows], h, c)
+            outputs = Outputs(steps, torch.arange(num_rows, device=images.device), num_rows, 1)
+            return outputs, {"h": torch.stack(h, dim=1), "c": torch.stack(c, dim=1)}
 
-    def _run_rows(
-        self, images: Tensor, lengths: Tensor, h: Sequence[Tensor], c: Sequence[Tensor]
-    ) -> tuple[Tensor, list[Tensor], list[Tensor]]:
-        """Rows that end where their episode ends: what lies beyond would be a third of the work.
-
-        With the longest rows first, the rows still running at a step are a prefix.
-        """
-        num_steps, num_rows = images.shape[:2]
+        # Rows end where their episode ends, and what lies beyond would be a third of the work and
+        # more. With the longest rows first, the rows still running at a step are a prefix.
         order = torch.argsort(lengths, descending=True, stable=True)
         back = torch.argsort(order)
         running = torch.arange(num_steps, device=images.device)[:, None] < lengths[order]  # [T, B]
+        t, row = running.nonzero(as_tuple=True)  # [steps of all rows] each
+        index = order[row] * num_steps + t
         # Where the longest row ends before T, no row is left.
         rows_left = [rows for rows in running.sum(dim=1).tolist() if rows]
-        outputs, h, c = self._run(
-            images[:, order][running], rows_left, [x[order] for x in h], [x[order] for x in c]
+        steps, h, c = self._run(
+            images.flatten(0, 1)[index], rows_left, [x[order] for x in h], [x[order] for x in c]
         )
-        padded = outputs.new_zeros(num_steps, num_rows, outputs.shape[-1])
-        padded[running] = outputs
-        return padded[:, back], [x[back] for x in h], [x[back] for x in c]
+        return Outputs(steps, index, num_rows, num_steps), {
+            "h": torch.stack(h, dim=1)[back],  # [B, layers, units]
+            "c": torch.stack(c, dim=1)[back],
+        }
 
     def _run(
         self,

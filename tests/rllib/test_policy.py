@@ -68,6 +68,8 @@ def test_a_padded_batch_equals_its_rows_one_by_one(network: str) -> None:
             expected[Columns.ACTION_DIST_INPUTS],
         )
         torch.testing.assert_close(values[row : row + 1, :length], module.compute_values(alone))
+        assert (out[Columns.ACTION_DIST_INPUTS][row, length:] == 0).all()
+        assert (values[row, length:] == 0).all()
         for key in ("h", "c"):
             torch.testing.assert_close(
                 out[Columns.STATE_OUT][key][row], expected[Columns.STATE_OUT][key][0]
@@ -94,7 +96,8 @@ def test_the_cells_equal_torchs_lstm(network: str, sizes: tuple[int, int], layer
     expected, _ = lstm(
         features, tuple(state[key].transpose(0, 1).contiguous() for key in ("h", "c"))
     )
-    torch.testing.assert_close(out[Columns.EMBEDDINGS], expected)
+    outputs = out[Columns.EMBEDDINGS]
+    torch.testing.assert_close(outputs.in_rows(outputs.steps), expected)
 
 
 def test_refuses_what_it_cannot_do() -> None:

@@ -63,7 +63,8 @@ def test_the_document(tmp_path, monkeypatch, num_trials):
     assert (told["method"], told["env"], told["preset"]) == ("ride", EMPTY, "paper")
     assert told["cores"] == num_cores()
     assert {"rllib-ride", "ray", "torch", "python"} <= told["versions"].keys()
-    assert told["settings"] == {"num_env_runners": 0, **SMALL}
+    beside = int(num_trials == 1 and num_cores() > 1)  # a single trial has an EnvRunner beside it
+    assert told["settings"] == {"num_env_runners": beside, **SMALL}
     assert told["fps"] > 0
     assert len(told["trials"]) == num_trials
     for trial in told["trials"]:

@@ -143,7 +143,7 @@ def _read_run(folder: Path, fact: Mapping[str, Any], variant: str, notes: list[s
         git_commit=fact.get("git_commit"),
         versions=fact.get("versions") or {},
     )
-    return replace(run, state=state_of(folder, run.frames, frames_asked))
+    return replace(run, state=state_of(folder, run.frames, frames_asked, ended="ended" in fact))
 
 
 def _read_facts(path: Path) -> dict[str, Any]:

@@ -25,18 +25,21 @@ class State(StrEnum):
     UNKNOWN = "unknown"
 
 
-def state_of(folder: Path, frames: float, frames_asked: int | None) -> State:
+def state_of(
+    folder: Path, frames: float, frames_asked: int | None, *, ended: bool = False
+) -> State:
     """Tells the state of the run in `folder`.
 
     Args:
         folder: The trial's folder.
         frames: Frames it has reached.
         frames_asked: Frames after which it ends; None if its record has none.
+        ended: Whether its record says that it has, be it by its return or by ASHA.
 
     Tune leaves `error.txt` in place when a failed run is resumed: a run whose curve was written
     after it goes on, or went on.
     """
-    if frames_asked is not None and frames >= frames_asked:
+    if ended or (frames_asked is not None and frames >= frames_asked):
         return State.DONE
     reported = _modified(folder / "curve.csv")
     if (folder / "error.txt").exists() and _modified(folder / "error.txt") >= reported:

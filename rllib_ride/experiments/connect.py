@@ -32,7 +32,8 @@ def start_ray(address: str | None) -> str | None:
     if not joins(address):
         # One part of ray[default]. The dashboard listens on loopback only.
         has_dashboard = importlib.util.find_spec("aiohttp_cors") is not None
-        return ray.init(include_dashboard=has_dashboard, **quiet).dashboard_url
+        # Without `local` Ray would join any cluster that was started on this machine.
+        return ray.init(address="local", include_dashboard=has_dashboard, **quiet).dashboard_url
     wanted = cluster_address(address)
     try:
         return ray.init(address=wanted, **quiet).dashboard_url

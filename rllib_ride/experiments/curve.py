@@ -47,10 +47,13 @@ class CurveCallback(Callback):
         saved = trial.latest_checkpoint_result
         frames = Progress.of(saved.metrics).frames if saved else 0
         rows = [row for row in read_curve(_path(trial)) if float(row["frames"]) <= frames]
-        with _path(trial).open("w", newline="") as file:
+        path = _path(trial)
+        part = path.with_suffix(".part")  # a kill in between leaves the old curve
+        with part.open("w", newline="") as file:
             writer = csv.DictWriter(file, COLUMNS)
             writer.writeheader()
             writer.writerows(rows)
+        part.replace(path)
         last = rows[-1] if rows else {"frames": 0, "wall_s": 0}
         self._last[trial.trial_id] = float(last["frames"]), float(last["wall_s"])
 

@@ -34,7 +34,7 @@ def preflight(trials: Sequence[Trial], address: str | None = None) -> None:
         ConfigError: no trial fits, or a node has other versions; says what there is and is needed.
     """
     nodes = [node["Resources"] for node in alive_nodes()]
-    check_resources(trials, nodes, launchable_nodes() if joins(address) else ())
+    check_resources(trials, nodes, launchable_nodes(len(nodes) - 1) if joins(address) else ())
     if len(nodes) > 1:
         check_versions(versions(), node_versions())
 
@@ -47,10 +47,11 @@ def alive_nodes() -> list[dict[str, Any]]:
 # --- resources ----------------------------------------------------------------------------------
 
 
-def launchable_nodes(config: Path = _AUTOSCALER_CONFIG) -> list[Resources]:
+def launchable_nodes(num_workers: int, config: Path = _AUTOSCALER_CONFIG) -> list[Resources]:
     """What each node has that the autoscaler may add; none for machines whose sizes it is not told.
 
     Args:
+        num_workers: Nodes that are up beside the head.
         config: Where `ray up` leaves the cluster's file on its head, which is where a driver runs.
     """
     if not config.exists():
@@ -58,11 +59,13 @@ def launchable_nodes(config: Path = _AUTOSCALER_CONFIG) -> list[Resources]:
     cluster = yaml.safe_load(config.read_text(encoding="utf-8"))
     types = {**cluster.get("available_node_types", {})}
     types.pop(cluster.get("head_node_type"), None)
-    return [
-        node["resources"]
+    most = cluster.get("max_workers", 0)  # of all types together
+    workers = [
+        node.get("resources", {})
         for node in types.values()
-        for _ in range(node.get("max_workers", cluster.get("max_workers", 0)))
+        for _ in range(node.get("max_workers", most))
     ]
+    return workers[: max(0, most - num_workers)]
 
 
 def check_resources(

@@ -43,7 +43,10 @@ def resumed_trials(trials: Sequence[Trial], folder: Path) -> list[Trial]:
     if not recorded.exists():
         raise ConfigError(f"{folder} holds no run to resume: start it without --resume")
     before = [Trial(**entry) for entry in json.loads(recorded.read_text(encoding="utf-8"))]
-    if [trial.name for trial in before] == [trial.name for trial in trials]:
+    by_name = {trial.name: trial for trial in trials}
+    if by_name.keys() == {trial.name for trial in before}:
+        # Trials are sorted by their frames, which may be others now.
+        trials = [by_name[trial.name] for trial in before]
         pairs = zip(trials, before, strict=True)
         trials = [_with_more_frames(now, old) for now, old in pairs]
     if before != trials and (difference := _difference(before, trials)):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
+import sys
 import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -109,7 +110,10 @@ class WandbCallback(Callback):
         run = self._runs[trial.trial_id]
         run.save(str(_folder(trial) / RECORD_FILE), base_path=str(_folder(trial)), policy="now")
         if self._artifacts and trial.checkpoint is not None:
-            run.log_artifact(trial.checkpoint.path, name=f"checkpoint-{run.id}", type="model")
+            try:
+                run.log_artifact(trial.checkpoint.path, name=f"checkpoint-{run.id}", type="model")
+            except Exception as error:  # it must not fail a trial that is done
+                print(f"no checkpoint in W&B: {' '.join(str(error).split())}", file=sys.stderr)
         self._finish(trial, exit_code=0)
 
     def on_trial_error(

@@ -58,7 +58,10 @@ def run(args: argparse.Namespace) -> int:
     interrupted = any(outcome.state == "interrupted" for outcome in ended)
     files = [] if interrupted else _write_results(folder, ended)
     if files and args.wandb != "off" and args.wandb_artifacts:
-        log_figures(files, args.wandb, trials[0].experiment, folder)
+        try:
+            log_figures(files, args.wandb, trials[0].experiment, folder)
+        except Exception as error:  # W&B has many, and the run is done
+            print(f"no figures in W&B: {' '.join(str(error).split())}", file=sys.stderr)
     rows = [_outcome_row(outcome) for outcome in ended]
     if args.json:
         paths = [str(path) for path in files]

@@ -63,3 +63,10 @@ def test_resumed_is_told_by_the_last_whole_result(tmp_path, text, resumed):
 
 def test_without_results_nothing_tells_of_a_resume(tmp_path):
     assert was_resumed(tmp_path) is False
+
+
+def test_a_run_that_has_ended_by_its_return_is_done(tmp_path):
+    touch(tmp_path / "curve.csv", seconds_ago=9000)
+
+    assert state_of(tmp_path, 400, 1000) is State.STOPPED
+    assert state_of(tmp_path, 400, 1000, ended=True) is State.DONE

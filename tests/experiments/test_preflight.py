@@ -84,8 +84,11 @@ def test_what_an_autoscaler_may_add_is_read_from_the_heads_file(tmp_path):
     }
     file.write_text(json.dumps(cluster))
 
-    assert preflight.launchable_nodes(file) == [{"CPU": 4}] * 2 + [{"CPU": 8, "GPU": 1}] * 3
-    assert preflight.launchable_nodes(tmp_path / "none.yaml") == []
+    worker, gpu = {"CPU": 4}, {"CPU": 8, "GPU": 1}
+    assert preflight.launchable_nodes(0, file) == [worker, worker, gpu]  # 3 of all types together
+    assert preflight.launchable_nodes(2, file) == [worker]
+    assert preflight.launchable_nodes(3, file) == []
+    assert preflight.launchable_nodes(0, tmp_path / "none.yaml") == []
 
 
 HERE = {"python": "3.11.7", "ray": "2.60.0", "rllib-ride": "0.1.0 (source 12ab34cd)"}

@@ -134,3 +134,10 @@ def test_the_best_and_the_last_are_kept(tmp_path: Path) -> None:
         ours.on_checkpoint(_TrainingResult(Checkpoint(str(path)), result(1000 * number, 1.0, mean)))
         kept.append("".join(names(folder)))
     assert kept == ["0", "1", "2", "3", "34", "5", "56", "57"]
+
+
+def test_trials_that_more_frames_have_put_in_another_order_go_on(tmp_path: Path) -> None:
+    first, second = trial(name="a"), trial(name="b")
+    write_trials([first, second], tmp_path)
+    longer = trial(name="b", frames=9000)
+    assert resumed_trials([longer, first], tmp_path)[0] == first

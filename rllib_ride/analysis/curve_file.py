@@ -8,16 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-COLUMNS = (
-    "frames",
-    "wall_s",
-    "episodes",
-    "return_mean",
-    "return_std",
-    "length_mean",
-    "intrinsic_reward_mean",
-    "fps",
-)
+from rllib_ride.run_files import CURVE_COLUMNS as COLUMNS
 
 
 def read_curve(path: Path) -> tuple[pd.DataFrame, list[str]]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import platform
 from collections import Counter
 from collections.abc import Sequence
-from importlib import metadata
 
 from rllib_ride.analysis.runs import Run
+from rllib_ride.machine import package_version
 
 _PACKAGES = ("rllib-ride", "matplotlib", "numpy", "pandas", "rliable")
 
 
 def made_by(command: str, runs: Sequence[Run]) -> list[str]:
     """The command, the versions that report, and those that trained, each set with its runs."""
-    ours = ", ".join(f"{name} {_version(name)}" for name in _PACKAGES)
+    ours = ", ".join(f"{name} {package_version(name)}" for name in _PACKAGES)
     trained = Counter(
         (run.git_commit or "unknown", tuple(sorted(run.versions.items()))) for run in runs
     )
@@ -27,10 +27,3 @@ def made_by(command: str, runs: Sequence[Run]) -> list[str]:
             for (commit, versions), count in trained.most_common()
         ),
     ]
-
-
-def _version(package: str) -> str:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return "not installed"

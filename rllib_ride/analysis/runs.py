@@ -13,10 +13,7 @@ import pandas as pd
 from rllib_ride.analysis.curve_file import read_curve
 from rllib_ride.analysis.states import State, state_of, was_resumed
 from rllib_ride.analysis.variants import variants
-
-RECORD_FILE = "run.json"
-CURVE_FILE = "curve.csv"
-TRIALS_FILE = "trials.json"
+from rllib_ride.run_files import CURVE_FILE, RECORD_FILE, TRIALS_FILE
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,8 @@ import time
 from enum import StrEnum
 from pathlib import Path
 
+from rllib_ride.run_files import CURVE_FILE
+
 # Longer than any iteration takes: a run that writes nothing for so long is not running any more.
 _SILENT_S = 300.0
 # A line of Tune's result.json is some ten thousand characters.
@@ -41,7 +43,7 @@ def state_of(
     """
     if ended or (frames_asked is not None and frames >= frames_asked):
         return State.DONE
-    reported = _modified(folder / "curve.csv")
+    reported = _modified(folder / CURVE_FILE)
     if (folder / "error.txt").exists() and _modified(folder / "error.txt") >= reported:
         return State.FAILED
     if frames == 0:

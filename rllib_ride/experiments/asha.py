@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ray.tune.schedulers import ASHAScheduler, TrialScheduler
 
-from rllib_ride.experiments.curve import CURVE_FILE, read_curve
+from rllib_ride.experiments.curve import read_curve
+from rllib_ride.run_files import CURVE_FILE
 
 if TYPE_CHECKING:
     from ray.tune.execution.tune_controller import TuneController

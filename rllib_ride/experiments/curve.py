@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 import csv
+import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ray.tune import Callback
 
 from rllib_ride.experiments.progress import Progress
+from rllib_ride.run_files import CURVE_COLUMNS, CURVE_FILE, write_whole
 
 if TYPE_CHECKING:
     from ray.tune.experiment import Trial as TuneTrial
 
-CURVE_FILE = "curve.csv"
-COLUMNS = (
-    "frames",
-    "wall_s",
-    "episodes",
-    "return_mean",
-    "return_std",
-    "length_mean",
-    "intrinsic_reward_mean",
-    "fps",
-    "env_frames",
-)
+COLUMNS = (*CURVE_COLUMNS, "env_frames")
 _LEAST_SECONDS_A_ROW = 1.0
 
 
@@ -47,13 +38,11 @@ class CurveCallback(Callback):
         saved = trial.latest_checkpoint_result
         frames = Progress.of(saved.metrics).frames if saved else 0
         rows = [row for row in read_curve(_path(trial)) if float(row["frames"]) <= frames]
-        path = _path(trial)
-        part = path.with_suffix(".part")  # a kill in between leaves the old curve
-        with part.open("w", newline="") as file:
-            writer = csv.DictWriter(file, COLUMNS)
-            writer.writeheader()
-            writer.writerows(rows)
-        part.replace(path)
+        text = io.StringIO()
+        writer = csv.DictWriter(text, COLUMNS)
+        writer.writeheader()
+        writer.writerows(rows)
+        write_whole(_path(trial), text.getvalue())
         last = rows[-1] if rows else {"frames": 0, "wall_s": 0}
         self._last[trial.trial_id] = float(last["frames"]), float(last["wall_s"])
 

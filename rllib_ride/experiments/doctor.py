@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rllib_ride.experiments.errors import ConfigError
+from rllib_ride.machine import num_cores
 
 State = Literal["ok", "missing", "wrong"]
 
@@ -105,10 +106,8 @@ def _extra(name: str, extra: Extra) -> Finding:
 def _cluster(address: str | None) -> list[Finding]:
     """Whether it can be joined, and every node's state, resources and versions."""
     if address is None:
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-        return [
-            Finding("ray cluster", False, "ok", f"none asked for (--address); {cores} cores here")
-        ]
+        detail = f"none asked for (--address); {num_cores()} cores here"
+        return [Finding("ray cluster", False, "ok", detail)]
     import ray
 
     from rllib_ride.experiments import preflight

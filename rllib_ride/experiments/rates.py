@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rllib_ride.experiments.curve import CURVE_FILE, read_curve
+from rllib_ride.experiments.curve import read_curve
 from rllib_ride.experiments.errors import ConfigError
-from rllib_ride.experiments.record import RECORD_FILE
 from rllib_ride.experiments.schedule import Job
+from rllib_ride.run_files import CURVE_FILE, RECORD_FILE
 
 if TYPE_CHECKING:
     from rllib_ride.experiments.plan import PlannedTrial

@@ -6,7 +6,6 @@ import json
 import platform
 import re
 import subprocess
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +14,13 @@ from ray.tune import Callback
 from rllib_ride.experiments.build import algorithm_config
 from rllib_ride.experiments.progress import Progress
 from rllib_ride.experiments.trial import Trial
+from rllib_ride.machine import package_version
+from rllib_ride.run_files import RECORD_FILE, write_whole
 
 if TYPE_CHECKING:
     from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
     from ray.tune.experiment import Trial as TuneTrial
 
-RECORD_FILE = "run.json"
 _PACKAGES = ("rllib-ride", "ray", "torch", "gymnasium", "minigrid", "numpy")
 _COUNTED = {
     "full": "the full grid with the agent in it, or a game's coarse frame (infos' state_key)",
@@ -78,7 +78,7 @@ def _write(trial: TuneTrial, content: dict[str, Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(content, indent=2, default=str)
     # Of an object without a text of its own Python tells the address, which is no fact.
-    path.write_text(re.sub(r" object at 0x[0-9a-f]+", "", text) + "\n", encoding="utf-8")
+    write_whole(path, re.sub(r" object at 0x[0-9a-f]+", "", text) + "\n")
 
 
 def record(trial: Trial, config: AlgorithmConfig) -> dict[str, Any]:
@@ -120,11 +120,4 @@ def _git_commit() -> str | None:
 
 
 def _versions() -> dict[str, str]:
-    return {name: _version(name) for name in _PACKAGES}
-
-
-def _version(package: str) -> str:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return "not installed"
+    return {name: package_version(name) for name in _PACKAGES}

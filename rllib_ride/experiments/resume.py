@@ -16,20 +16,16 @@ from rllib_ride.experiments.checkpoints import whole_checkpoints
 from rllib_ride.experiments.errors import ConfigError
 from rllib_ride.experiments.trial import Trial
 from rllib_ride.experiments.tune_internals import register_checkpoints
+from rllib_ride.run_files import TRIALS_FILE, write_whole
 
 if TYPE_CHECKING:
     from ray.tune.experiment import Trial as TuneTrial
 
 
-TRIALS_FILE = "trials.json"
-
-
 def write_trials(trials: Sequence[Trial], folder: Path) -> None:
     """Notes what a run was started with, for `resumed_trials`."""
     text = json.dumps([trial.to_dict() for trial in trials], indent=1)
-    part = folder / f"{TRIALS_FILE}.part"
-    part.write_text(text, encoding="utf-8")
-    part.replace(folder / TRIALS_FILE)
+    write_whole(folder / TRIALS_FILE, text)
 
 
 def resumed_trials(trials: Sequence[Trial], folder: Path) -> list[Trial]:

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 from ray.tune import Callback
 from ray.tune.result import EXPR_RESULT_FILE
 
-from rllib_ride.experiments.curve import COLUMNS, CURVE_FILE, read_curve
+from rllib_ride.experiments.curve import COLUMNS, read_curve
 from rllib_ride.experiments.errors import ConfigError
-from rllib_ride.experiments.record import RECORD_FILE
 from rllib_ride.experiments.scalars import scalars
 from rllib_ride.experiments.trial import Trial, short_env
+from rllib_ride.run_files import CURVE_FILE, RECORD_FILE, write_whole
 
 if TYPE_CHECKING:
     from ray.tune import Checkpoint
@@ -221,6 +221,4 @@ def _read_state(folder: Path) -> dict[str, Any]:
 
 
 def _write_state(folder: Path, state: dict[str, Any]) -> None:
-    part = folder / f"{STATE_FILE}.part"
-    part.write_text(json.dumps(state), encoding="utf-8")
-    part.replace(folder / STATE_FILE)
+    write_whole(folder / STATE_FILE, json.dumps(state))

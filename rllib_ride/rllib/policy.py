@@ -113,20 +113,23 @@ class Outputs:
 
     Attributes:
         steps: `[n, units]`.
-        index: `[n]`, where each stands among the B * T steps of the rows.
+        index: `[n]`, where each stands among the B * T steps of the rows; None: they are all there,
+            in order.
         num_rows: B.
         num_steps: T.
     """
 
     steps: Tensor
-    index: Tensor
+    index: Tensor | None
     num_rows: int
     num_steps: int
 
     def in_rows(self, x: Tensor) -> Tensor:
         """What was made of the steps, `[n, D]`, as rows `[B, T, D]`; 0 where they have none."""
-        rows = x.new_zeros(self.num_rows * self.num_steps, x.shape[-1])
-        return rows.index_copy(0, self.index, x).view(self.num_rows, self.num_steps, -1)
+        if self.index is not None:
+            rows = x.new_zeros(self.num_rows * self.num_steps, x.shape[-1])
+            x = rows.index_copy(0, self.index, x)
+        return x.view(self.num_rows, self.num_steps, -1)
 
 
 class PolicyNetwork(nn.Module):
@@ -185,14 +188,14 @@ class PolicyNetwork(nn.Module):
         num_rows, num_steps = images.shape[:2]
         state = batch[Columns.STATE_IN]
         h, c = state["h"].unbind(1), state["c"].unbind(1)  # of each layer, [B, units]
+        if num_steps == 1:  # acting: nothing to sort
+            steps, h, c = self._run(images.flatten(0, 1), [num_rows], h, c)
+            outputs = Outputs(steps, None, num_rows, num_steps)
+            return outputs, {"h": torch.stack(h, dim=1), "c": torch.stack(c, dim=1)}
+
         lengths = batch.get(Columns.SEQ_LENS)
         if lengths is None:
             lengths = torch.full((num_rows,), num_steps, device=images.device)
-        if num_steps == 1:  # acting: nothing to sort
-            steps, h, c = self._run(images.flatten(0, 1), [num_rows], h, c)
-            outputs = Outputs(steps, torch.arange(num_rows, device=images.device), num_rows, 1)
-            return outputs, {"h": torch.stack(h, dim=1), "c": torch.stack(c, dim=1)}
-
         # Rows end where their episode ends, and what lies beyond would be a third of the work and
         # more. With the longest rows first, the rows still running at a step are a prefix.
         order = torch.argsort(lengths, descending=True, stable=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -41,6 +42,17 @@ def count(text: str) -> int:
     if not 1 <= value < float("inf") or value != int(value):
         raise argparse.ArgumentTypeError(f"must be a positive whole number, not {text!r}")
     return int(value)
+
+
+def number(text: str) -> float:
+    """A positive number."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"must be a positive number, not {text!r}")
+    return value
 
 
 def seed(text: str) -> int:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import sys
 from typing import TYPE_CHECKING, Any
 
-from rllib_ride.verbs.arguments import count, setting
+from rllib_ride.verbs.arguments import count, number, setting
 from rllib_ride.verbs.exit_codes import DONE, FAILED
 from rllib_ride.verbs.table import print_table
 
@@ -23,7 +22,7 @@ def add_parser(verbs: argparse._SubParsersAction) -> None:
     parser = verbs.add_parser("bench", help="measure frames a second, memory and time to start")
     parser.set_defaults(verb=bench)
     parser.add_argument(
-        "--seconds", type=_seconds, default=60.0, metavar="S", help="of training; default: 60"
+        "--seconds", type=number, default=60.0, metavar="S", help="of training; default: 60"
     )
     parser.add_argument("--method", default="ride", help="default: ride")
     parser.add_argument(
@@ -81,24 +80,13 @@ def bench(args: argparse.Namespace) -> int:
     return DONE
 
 
-def _seconds(text: str) -> float:
-    """A positive number of seconds."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"must be a positive number of seconds, not {text!r}")
-    return value
-
-
 def _trials(args: argparse.Namespace) -> list[Trial]:
     """Trials alike but for the seed, with names checked."""
-    from rllib_ride.experiments.bench.train import num_cores
     from rllib_ride.experiments.names import check_names
     from rllib_ride.experiments.quiet import quiet_ray
     from rllib_ride.experiments.schema import ExperimentSpec
     from rllib_ride.experiments.trial import expand
+    from rllib_ride.machine import num_cores
 
     spec = ExperimentSpec(
         experiment="bench",
@@ -143,11 +131,11 @@ def _print(measured: dict[str, Any]) -> None:
         for name, unit, what in _ROWS
         if name in flat
     ]
-    for number, trial in enumerate(measured["trials"], start=1):
+    for index, trial in enumerate(measured["trials"], start=1):
         if len(measured["trials"]) > 1:
             fps = _number(trial["fps"])
             rows.append(
-                {"figure": "fps", "value": fps, "unit": "frames/s", "what": f"trial {number}"}
+                {"figure": "fps", "value": fps, "unit": "frames/s", "what": f"trial {index}"}
             )
     print_table(rows)
 

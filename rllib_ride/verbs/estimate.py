@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import math
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rllib_ride.experiments.errors import ConfigError, unknown
-from rllib_ride.verbs.arguments import add_experiment, count, planned_trials
+from rllib_ride.machine import num_cores
+from rllib_ride.verbs.arguments import add_experiment, count, number, planned_trials
 from rllib_ride.verbs.exit_codes import DONE
 from rllib_ride.verbs.table import print_table
 
@@ -44,17 +43,6 @@ def add_parser(verbs: argparse._SubParsersAction) -> None:
     parser.add_argument("--price", type=number, metavar="P", help="of a core for an hour")
 
 
-def number(text: str) -> float:
-    """A positive number."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"must be a positive number, not {text!r}")
-    return value
-
-
 def rate(text: str) -> tuple[str | None, float]:
     """`N` or `METHOD=N`."""
     method, equals, value = text.rpartition("=")
@@ -67,7 +55,7 @@ def estimate(args: argparse.Namespace) -> int:
     from rllib_ride.experiments.estimate import estimate as cost_of
     from rllib_ride.experiments.rates import jobs_of
 
-    cores = args.cores or os.cpu_count() or 1
+    cores = args.cores or num_cores()
     try:
         jobs = jobs_of(planned, _rates(args, planned))
         told = cost_of(jobs, nodes=args.nodes, cores=cores, price=args.price)

@@ -42,11 +42,10 @@ def run(args: argparse.Namespace) -> int:
     if args.dry_run:
         return check(args)
     trials = [planned.trial for planned in planned_trials(args)]
-    from rllib_ride.experiments.runner import check_folder, experiment_folder
+    from rllib_ride.experiments.runner import experiment_folder
     from rllib_ride.experiments.runner import run as run_trials
     from rllib_ride.experiments.wandb import log_figures, wandb_callbacks
 
-    check_folder(trials, args.storage, resume=args.resume)
     ended = run_trials(
         trials,
         args.storage,

@@ -43,10 +43,10 @@ refused grep "$(cat ~/.ray/auth_token)" doctor.txt
 
 say 'ray submit'
 ray submit mine/cluster.yaml mine/tiny.yaml -- --method ride | tee submitted.txt
-grep 'finished: /root/runs/tiny' submitted.txt
+grep "finished: $HOME/runs/tiny" submitted.txt
 
 say 'the head: python takes Python too, and more than there is is refused'
-on_the_head "python -c 'import rllib_ride; print(rllib_ride.__file__)'" | grep '^/root/rllib-ride/rllib_ride/'
+on_the_head "python -c 'import rllib_ride; print(rllib_ride.__file__)'" | grep "^$HOME/rllib-ride/rllib_ride/"
 refused ray submit mine/cluster.yaml mine/tiny.yaml -- --storage more --set num_env_runners=9
 grep 'needs 10 CPU at once' refused.txt
 

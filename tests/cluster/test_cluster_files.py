@@ -27,7 +27,10 @@ def commands(cluster: dict[str, Any], *kinds: str) -> str:
 
 @pytest.mark.parametrize("name", FILES)
 def test_rays_schema_takes_it(name):
-    validate_config(prepare_config(read(name)))
+    prepared = prepare_config(read(name))
+    validate_config(prepared)  # raises what is wrong
+
+    assert prepared["head_node_type"] in prepared["available_node_types"]
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -13,6 +13,7 @@ set -euo pipefail
 
 HEAD=10.77.0.11 WORKER=10.77.0.12 LAPTOP=10.77.0.1
 CHECKOUT=$(cd "$(dirname "$0")/../.." && pwd)
+root_home=$(getent passwd root | cut -d: -f6)
 PYTHON=$(realpath -s "${PYTHON:-$(command -v python3)}")
 # Folders that a machine sees although its /tmp and its home are its own.
 SEEN=("$CHECKOUT" "$(dirname "$(dirname "$PYTHON")")" "$(dirname "$(dirname "$(realpath "$PYTHON")")")")
@@ -50,13 +51,13 @@ private_folders() {
   mount --make-rprivate /
   mount --rbind / /mnt
   mount --bind "/mnt$work/$1/tmp" /tmp
-  mount --bind "/mnt$work/$1/home" /root
+  mount --bind "/mnt$work/$1/home" "$root_home"
   for path in "$work" "${SEEN[@]}"; do
     case $path in
-    /tmp/* | /root/*) mkdir -p "$path" && mount --rbind "/mnt$path" "$path" ;;
+    /tmp/* | "$root_home"/*) mkdir -p "$path" && mount --rbind "/mnt$path" "$path" ;;
     esac
   done
-  export HOME=/root RAY_AUTH_MODE=token
+  export HOME=$root_home RAY_AUTH_MODE=token
   unset RAY_ADDRESS RAY_TMPDIR RAY_AUTH_TOKEN PYTHONPATH
   cd /
 }
@@ -64,9 +65,9 @@ private_folders() {
 node() {
   private_folders "$1"
   ip link set lo up
-  mount --bind "$work/shared" /root/runs
+  mount --bind "$work/shared" "$root_home/runs"
   hostname "$1"
-  give_packages /root/rllib-ride-venv
+  give_packages "$root_home/rllib-ride-venv"
   mkdir -p /run/sshd
   exec /usr/sbin/sshd -D -E "$work/$1/sshd.log" -f /dev/null -o PidFile=none -o UsePAM=no \
     -o HostKey="$work/$1/host_key" -o PermitRootLogin=prohibit-password -o StrictModes=no

@@ -17,10 +17,11 @@ from rllib_ride.experiments.bench import figures
 from rllib_ride.experiments.bench.hand_loop import run_hand_loop
 from rllib_ride.experiments.bench.learner import TimedLearner, Trained
 from rllib_ride.experiments.bench.memory import psutil, resident_mb
-from rllib_ride.experiments.bench.train import Measurement, TrialRate, num_cores
+from rllib_ride.experiments.bench.train import Measurement, TrialRate
 from rllib_ride.experiments.build import algorithm_class, algorithm_config
 from rllib_ride.experiments.schema import ExperimentSpec
 from rllib_ride.experiments.trial import expand
+from rllib_ride.machine import num_cores
 
 EMPTY = "MiniGrid-Empty-5x5-v0"
 SMALL = {
@@ -144,8 +145,8 @@ def test_memory_is_of_all_processes_without_what_they_share(kind, expected):
 
 
 BAD_OPTIONS = [
-    (["--seconds", "0"], "must be a positive number of seconds, not '0'"),
-    (["--seconds", "long"], "must be a positive number of seconds, not 'long'"),
+    (["--seconds", "0"], "argument --seconds: must be a positive number, not '0'"),
+    (["--seconds", "long"], "argument --seconds: must be a positive number, not 'long'"),
     (["--trials", "0"], "must be a positive whole number, not '0'"),
     (["--method", "rid"], "method 'rid' is unknown; did you mean 'ride'?"),
     (["--env", "MiniGrid-Empty-5x5-v9"], "environment 'MiniGrid-Empty-5x5-v9' is unknown; did you"),

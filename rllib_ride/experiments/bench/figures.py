@@ -10,11 +10,12 @@ import gymnasium as gym
 
 from rllib_ride.experiments.bench.hand_loop import METHODS, hand_loop_script, run_hand_loop
 from rllib_ride.experiments.bench.stages import measure_stages
-from rllib_ride.experiments.bench.train import local_ray, num_cores, train
+from rllib_ride.experiments.bench.train import local_ray, train
 from rllib_ride.experiments.build import algorithm_config
 from rllib_ride.experiments.errors import ConfigError
 from rllib_ride.experiments.record import record
 from rllib_ride.experiments.trial import Trial
+from rllib_ride.machine import num_cores
 
 _SECONDS_A_STAGE = 5.0
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import math
-import os
 import shutil
 import time
 from collections.abc import Iterator, Sequence
@@ -25,6 +24,7 @@ from rllib_ride.experiments.bench.memory import PeakMemory
 from rllib_ride.experiments.build import algorithm_class, algorithm_config, resource_request
 from rllib_ride.experiments.quiet import quiet_ray
 from rllib_ride.experiments.trial import Trial
+from rllib_ride.machine import num_cores
 
 _WARM_UP_S = 5.0
 
@@ -71,11 +71,6 @@ class Measurement:
     def fps_sampled(self) -> float:
         """Of all trials together."""
         return sum(trial.fps_sampled for trial in self.trials)
-
-
-def num_cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def train(

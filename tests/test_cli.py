@@ -128,6 +128,10 @@ def test_a_bad_file_is_told_in_one_message_and_nothing_is_written(
         (["run", "x.yaml", "--set", "gamma"], "argument --set: must be KEY=VALUE, not 'gamma'"),
         (["run", "x.yaml", "--frames", "-3"], "argument --frames: must be a positive whole number"),
         (
+            ["run", "x.yaml", "--stop-at-return", "nan"],
+            "--stop-at-return: must be a number, not 'nan'",
+        ),
+        (
             ["run", "x.yaml", "--frames", "ten"],
             "argument --frames: must be a positive whole number",
         ),

@@ -42,6 +42,7 @@ def plan(
     envs: Sequence[str] = (),
     seeds: Sequence[int] = (),
     frames: int | None = None,
+    stop_at_return: float | None = None,
     overrides: Mapping[str, Any] | None = None,
 ) -> list[PlannedTrial]:
     """The trials of the experiment in `path`, each with its config built.
@@ -52,6 +53,7 @@ def plan(
         envs: Environment ids to keep.
         seeds: Seeds to keep.
         frames: Where to stop instead.
+        stop_at_return: Mean return at which to stop instead.
         overrides: Config keys that win over the file's.
 
     Raises:
@@ -61,7 +63,13 @@ def plan(
     try:
         check_names(spec)
         trials = expand(
-            spec, methods=methods, envs=envs, seeds=seeds, frames=frames, overrides=overrides
+            spec,
+            methods=methods,
+            envs=envs,
+            seeds=seeds,
+            frames=frames,
+            stop_at_return=stop_at_return,
+            overrides=overrides,
         )
         return [PlannedTrial(trial, algorithm_config(trial)) for trial in trials]
     except ConfigError as error:

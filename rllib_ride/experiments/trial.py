@@ -62,6 +62,7 @@ def expand(
     envs: Sequence[str] = (),
     seeds: Sequence[int] = (),
     frames: int | None = None,
+    stop_at_return: float | None = None,
     overrides: Mapping[str, Any] | None = None,
 ) -> list[Trial]:
     """The trials of an experiment, or those of them that a command line asks for.
@@ -75,6 +76,7 @@ def expand(
         envs: Environment ids to keep.
         seeds: Seeds to keep.
         frames: Stop after so many transitions, whatever the file says.
+        stop_at_return: Stop at this mean return over 100 episodes, whatever the file says.
         overrides: Config keys, dotted for nested ones, that go above the file's `config`; one that
             the file has a grid of is searched no more.
 
@@ -97,7 +99,7 @@ def expand(
             schedule_frames=max(total, frames or 0),
             config=_merged(spec.config, point, overrides or {}),
             checkpoint_every_s=spec.checkpoint_every_s,
-            stop_at_return=spec.stop_at_return,
+            stop_at_return=spec.stop_at_return if stop_at_return is None else stop_at_return,
             asha=spec.asha,
         )
         for env, total in ((env, _frames(env, spec)) for env in chosen_envs)

@@ -24,6 +24,12 @@ def add_experiment(verb: argparse.ArgumentParser) -> None:
     )
     verb.add_argument("--frames", type=count, metavar="N", help="stop after N transitions")
     verb.add_argument(
+        "--stop-at-return",
+        type=finite,
+        metavar="RETURN",
+        help="also stop at this mean return over 100 episodes",
+    )
+    verb.add_argument(
         "--set",
         action="append",
         default=[],
@@ -52,6 +58,17 @@ def number(text: str) -> float:
         value = math.nan
     if not 0 < value < math.inf:
         raise argparse.ArgumentTypeError(f"must be a positive number, not {text!r}")
+    return value
+
+
+def finite(text: str) -> float:
+    """A number, of any sign."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f"must be a number, not {text!r}")
     return value
 
 
@@ -88,5 +105,6 @@ def planned_trials(args: argparse.Namespace) -> list[PlannedTrial]:
         envs=args.env,
         seeds=args.seed,
         frames=args.frames,
+        stop_at_return=args.stop_at_return,
         overrides=dict(args.set),
     )

@@ -44,6 +44,12 @@ def test_the_grid_multiplies_and_sets_its_keys_over_the_config():
     assert trials[-1].config == {"lr": 1e-5, "intrinsic": {"coef": 0.3, "lr": 2.0}}
 
 
+def test_where_to_stop_is_the_files_or_the_command_lines():
+    assert {t.stop_at_return for t in expand(spec())} == {None}
+    assert {t.stop_at_return for t in expand(spec(stop_at_return=0.6))} == {0.6}
+    assert {t.stop_at_return for t in expand(spec(stop_at_return=0.6), stop_at_return=0.0)} == {0.0}
+
+
 def test_overrides_win_and_leave_the_file_as_it_was():
     before = spec()
 

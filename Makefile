@@ -7,7 +7,7 @@ export OMP_NUM_THREADS
 
 INSTALLED := $(VENV)/.installed
 
-.PHONY: help quickstart test test-slow lock clean
+.PHONY: help quickstart test test-slow evidence lock clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -23,6 +23,9 @@ test: $(INSTALLED)  ## every check: ruff, mypy and the test suite
 
 test-slow: $(INSTALLED)  ## the tests that take more than a few minutes each
 	$(VENV)/bin/pytest -q -m slow
+
+evidence: $(INSTALLED)  ## measure parts of results/ again: PARTS="n7s4_ride ...", see results/commands.txt
+	tools/evidence.sh $(PARTS)
 
 lock:  ## resolve the dependencies anew into constraints.txt (PYTHON: the oldest supported)
 	$(PYTHON) tools/lock.py

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
-from rllib_ride.experiments.errors import ConfigError
+from rllib_ride.experiments.errors import ConfigError, one_line
 from rllib_ride.verbs import analyze, bench, check, doctor, estimate, evaluate, list, report, run
-from rllib_ride.verbs.exit_codes import BAD_INPUT, INTERRUPTED
+from rllib_ride.verbs.exit_codes import BAD_INPUT, INTERRUPTED, NO_READER
 
 VERBS = (
     run,
@@ -26,8 +27,20 @@ VERBS = (
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one verb and returns the exit code.
 
-    0: done; 1: a run failed; 2: bad input, told in one message, nothing written; 130: interrupted.
+    0: done; 1: a run failed; 2: bad input, told in one message, nothing written; 130: interrupted;
+    141: who reads the output, such as `head`, has gone away.
     """
+    try:
+        code = _run_verb(argv)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        if not _nobody_reads():
+            raise
+        return NO_READER
+
+
+def _run_verb(argv: Sequence[str] | None) -> int:
     try:
         args = _parser().parse_args(argv)
         args.argv = sys.argv[1:] if argv is None else [*argv]
@@ -36,11 +49,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return args.verb(args)
     except ConfigError as error:
-        print(error, file=sys.stderr)
+        for line in str(error).split("\n"):
+            print(one_line(line), file=sys.stderr)
         return BAD_INPUT
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
+
+
+def _nobody_reads() -> bool:
+    """Whether what has been printed cannot be written; then it goes nowhere, at exit too."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return True
+    return False
 
 
 def _parser() -> argparse.ArgumentParser:

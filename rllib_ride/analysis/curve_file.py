@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import csv
 import io
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from rllib_ride.reading import MIB, read_bytes
 from rllib_ride.run_files import CURVE_COLUMNS as COLUMNS
+
+_MOST_BYTES = 64 * MIB  # of some 80 a row, and a row a second at most: nine days
+_LONGEST_LINE = 1000  # bytes
+_LARGEST = {"frames": 1e15, "episodes": 1e15}
+_LARGEST_FLOAT32 = 3.4e38  # what a trial's metrics are
 
 
 def read_curve(path: Path) -> tuple[pd.DataFrame, list[str]]:
@@ -18,49 +26,71 @@ def read_curve(path: Path) -> tuple[pd.DataFrame, list[str]]:
         `COLUMNS` as floats, frames rising; NaN where there is nothing to report, such as a return
         before the first episode ended. No rows if the file is missing or holds nothing of use.
     """
-    text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
-    faults = []
-    complete = text[: text.rfind("\n") + 1]
-    if complete != text:
+    faults: list[str] = []
+    try:
+        content = read_bytes(path, _MOST_BYTES)
+    except FileNotFoundError:
+        return _no_rows(), faults
+    except (OSError, ValueError) as error:
+        return _no_rows(), [f"cannot be read, {getattr(error, 'strerror', None) or error}"]
+    content = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    complete = content[: content.rfind(b"\n") + 1]
+    if complete != content:
         faults.append("its last line is cut short and left out")
     cells = _cells(complete)
     if "frames" not in cells:
         if complete:
             faults.append(f"column 'frames' is missing, want {', '.join(COLUMNS)}")
-        return pd.DataFrame(columns=list(COLUMNS), dtype=float), faults
+        return _no_rows(), faults
     missing = [column for column in COLUMNS if column not in cells]
     if missing:
         faults.append(f"without column {', '.join(map(repr, missing))}")
-    no_rows = complete.count("\n") - 1 - len(cells)
+    no_rows = complete.count(b"\n") - 1 - len(cells)
     if no_rows:
         faults.append(f"{no_rows} line{'s' if no_rows > 1 else ''} left out as no row")
     curve = pd.DataFrame({column: _numbers(cells, column, faults) for column in COLUMNS})
     return _rising(curve[curve["frames"].notna()], faults), faults
 
 
-def _cells(text: str) -> pd.DataFrame:
+def _no_rows() -> pd.DataFrame:
+    return pd.DataFrame(columns=list(COLUMNS), dtype=float)
+
+
+def _cells(content: bytes) -> pd.DataFrame:
     """The file's cells, a column of numbers as numbers; a row of too many cells is left out."""
-    if not text.strip():
+    header, *rows = content.split(b"\n")
+    if len(header) > _LONGEST_LINE:  # of millions of columns, perhaps
         return pd.DataFrame()
-    return pd.read_csv(
-        io.StringIO(text),
-        na_values={column: [""] for column in COLUMNS},
-        keep_default_na=False,  # a text that says "nan" is a fault, an empty cell is none
-        on_bad_lines="skip",
-        index_col=False,
-        low_memory=False,
-    )
+    if any(len(row) > _LONGEST_LINE for row in rows):
+        content = b"\n".join([header, *(row for row in rows if len(row) <= _LONGEST_LINE)])
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", pd.errors.ParserWarning)  # of such a row
+            return pd.read_csv(
+                io.BytesIO(content),
+                encoding_errors="replace",
+                na_values={column: [""] for column in COLUMNS},
+                keep_default_na=False,  # a text that says "nan" is a fault, an empty cell is none
+                on_bad_lines="skip",
+                quoting=csv.QUOTE_NONE,  # a trial writes none, and one alone would open the rest
+                index_col=False,
+                low_memory=False,
+            )
+    except ValueError:  # nothing in it that is a header
+        return pd.DataFrame()
 
 
 def _numbers(cells: pd.DataFrame, column: str, faults: list[str]) -> pd.Series:
     if column not in cells:
         return pd.Series(np.nan, index=cells.index)
     numbers = pd.to_numeric(cells[column], errors="coerce").astype(float)
-    numbers = numbers.where(np.isfinite(numbers))
+    numbers = numbers.where(numbers.abs() <= _LARGEST.get(column, _LARGEST_FLOAT32))
+    if column == "frames":
+        numbers = numbers.where(numbers >= 0)
     bad = cells[column][numbers.isna() & cells[column].notna()]
     if len(bad):
         values = f"{len(bad)} values of {column!r}" if len(bad) > 1 else f"a value of {column!r}"
-        faults.append(f"{values} left out as no number, the first {str(bad.iloc[0])!r}")
+        faults.append(f"{values} left out as no number, the first {_shown(bad.iloc[0])}")
     return numbers
 
 
@@ -72,3 +102,8 @@ def _rising(curve: pd.DataFrame, faults: list[str]) -> pd.DataFrame:
     if not leads.all():
         faults.append(f"{(~leads).sum()} rows left out, whose frames come again in later rows")
     return curve[leads].reset_index(drop=True)
+
+
+def _shown(cell: object) -> str:
+    text = repr(str(cell))
+    return text if len(text) <= 40 else f"{text[:40]}..."

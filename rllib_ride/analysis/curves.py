@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
-from rllib_ride.analysis.palette import LineStyle, line_styles, sort_key
+from rllib_ride.analysis.palette import LineStyle, line_styles, literal, sort_key
 from rllib_ride.analysis.runs import Run
 from rllib_ride.analysis.seeds import SeedMean, mean_over_seeds
 from rllib_ride.analysis.tasks import task_key, title_of
@@ -71,7 +71,7 @@ def draw_curves(
             panel.set_ylabel(VALUES[value] if column == 0 else "", fontsize=9)
             panel.sharex(panels[0])
             panel.tick_params(labelbottom=panel is panels[-1])
-        panels[0].set_title(title_of(task), fontsize=10)
+        panels[0].set_title(literal(title_of(task)), fontsize=10)
         panels[-1].set_xlabel("frames", fontsize=9)
     has_seeds = len(runs) > len({(run.task, run.label) for run in runs})
     _add_legend(
@@ -182,7 +182,9 @@ def _add_legend(
 ) -> None:
     """Adds a legend below the panels, and the height it takes."""
     handles = [
-        Line2D([], [], color=s.color, linestyle=s.dashes, linewidth=1.8, label=texts[label])
+        Line2D(
+            [], [], color=s.color, linestyle=s.dashes, linewidth=1.8, label=literal(texts[label])
+        )
         for label, s in styles.items()
     ]
     rows = -(-len(handles) // columns) + 2

@@ -61,6 +61,11 @@ def line_styles(labels: Iterable[str]) -> dict[str, LineStyle]:
     return {label: _METHODS[label] if label in _METHODS else next(free) for label in labels}
 
 
+def literal(text: str) -> str:
+    """The text as Matplotlib draws it: to it a `$` would begin a formula."""
+    return text.replace("$", r"\$")
+
+
 def sort_key(label: str) -> tuple[int, str]:
     """Sorts labels as legends and tables list them: the paper's methods first, then others.
 

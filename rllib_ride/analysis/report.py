@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -78,14 +79,16 @@ def write_report(
     out.mkdir(parents=True, exist_ok=True)
     files = [out / "index.html", out / "tables.md"]
     parts = _parts(runs, tables, notes, made)
-    files[0].write_text(page.page(title(runs), parts), encoding="utf-8")
-    files[1].write_text("\n".join(_markdown(runs, tables, notes, made)), encoding="utf-8")
+    # A folder's name may be no UTF-8.
+    told: dict[str, Any] = {"encoding": "utf-8", "errors": "backslashreplace"}
+    files[0].write_text(page.page(title(runs), parts), **told)
+    files[1].write_text("\n".join(_markdown(runs, tables, notes, made)), **told)
     for name, figure in _figures(runs, tables):
         files += save_figure(figure, out / name)
     csv = {"curves": curve_table(runs), **vars(tables)}
     for name, table in csv.items():
         if len(table):
-            table.to_csv(out / f"{name}.csv", index=False)
+            table.to_csv(out / f"{name}.csv", index=False, **told)
             files.append(out / f"{name}.csv")
     return files, notes
 

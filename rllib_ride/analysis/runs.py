@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,6 +12,7 @@ import pandas as pd
 from rllib_ride.analysis.curve_file import read_curve
 from rllib_ride.analysis.states import State, state_of, was_resumed
 from rllib_ride.analysis.variants import variants
+from rllib_ride.reading import MIB, read_json
 from rllib_ride.run_files import CURVE_FILE, RECORD_FILE, TRIALS_FILE
 
 
@@ -54,7 +54,7 @@ class Run:
     @property
     def task(self) -> str:
         """The environment with its options: what runs of one panel and table row share."""
-        options = ", ".join(f"{key}={value}" for key, value in self.env_options.items())
+        options = _pairs(self.env_options)
         return f"{self.env} ({options})" if options else self.env
 
     @property
@@ -90,9 +90,14 @@ def read_runs(paths: Iterable[Path]) -> Readings:
     notes: list[str] = []
     folders: dict[Path, Path] = {}  # as resolved, as given
     for path in dict.fromkeys(paths):
-        found = _trial_folders(path)
+        try:
+            found, what = (
+                _trial_folders(path),
+                "holds no trial" if path.is_dir() else "is no folder",
+            )
+        except OSError as error:  # a folder that may not be entered
+            found, what = [], f"cannot be read, {error.strerror}"
         if not found:
-            what = "holds no trial" if path.is_dir() else "is no folder"
             notes.append(
                 f"{path}: {what}; want a folder with {RECORD_FILE} and {CURVE_FILE}, "
                 "or one or two folders above such"
@@ -134,31 +139,69 @@ def _read_run(folder: Path, fact: Mapping[str, Any], variant: str, notes: list[s
         curve=curve,
         folder=folder,
         env_options=fact.get("env_options") or {},
-        experiment=fact.get("experiment") or folder.resolve().parent.name,
+        experiment=fact.get("experiment") or _printable(folder.resolve().parent.name),
         frames_asked=frames_asked,
         resumed=was_resumed(folder),
         git_commit=fact.get("git_commit"),
-        versions=fact.get("versions") or {},
+        versions={name: str(version) for name, version in (fact.get("versions") or {}).items()},
     )
     return replace(run, state=state_of(folder, run.frames, frames_asked, ended="ended" in fact))
 
 
+_MOST_BYTES = 16 * MIB  # of a record, which has some 50,000, and of the list of trials
+_LONGEST_TEXT = 300  # characters of what names a run in a figure; versions have some 120
+_REQUIRED = {"env": str, "method": str, "seed": int, "config": dict}
+_OPTIONAL = {
+    "env_options": dict,
+    "experiment": str,
+    "frames": int,
+    "git_commit": str,
+    "preset": str,
+    "versions": dict,
+}
+
+
 def _read_facts(path: Path) -> dict[str, Any]:
     try:
-        facts = json.loads(path.read_text(encoding="utf-8"))
+        facts = read_json(path, _MOST_BYTES)
     except FileNotFoundError:
         raise ValueError(f"{path}: missing, and nothing else says what ran there") from None
-    except ValueError as error:  # no JSON, or no text
-        raise ValueError(f"{path}: not JSON, {error}") from None
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be read, {error.strerror}") from None
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
     if not isinstance(facts, dict):
         raise ValueError(f"{path}: must hold keys and values, not {type(facts).__name__}")
-    for key, kind in {"env": str, "method": str, "seed": int, "config": dict}.items():
-        if not isinstance(facts.get(key), kind):
-            raise ValueError(f"{path}: key {key!r} must be {kind.__name__}, not {facts.get(key)!r}")
-    for key, kind in {"frames": int, "env_options": dict, "versions": dict}.items():
-        if not isinstance(facts.get(key), kind | None):
-            raise ValueError(f"{path}: key {key!r} must be {kind.__name__}, not {facts.get(key)!r}")
+    for key, kind in {**_REQUIRED, **_OPTIONAL}.items():
+        value = facts.get(key)
+        if type(value) is not kind and (value is not None or key in _REQUIRED):
+            raise ValueError(f"{path}: key {key!r} must be {kind.__name__}, not {_shown(value)}")
+        if key != "config" and (fault := _fault(value)):
+            raise ValueError(f"{path}: key {key!r} {fault}: {_shown(value)}")
     return facts
+
+
+def _fault(value: Any) -> str | None:
+    """What keeps a record's entry from being told in a figure or a table."""
+    if isinstance(value, int):
+        return None if abs(value) <= 10**15 else "is too large"
+    text = _pairs(value) if isinstance(value, dict) else str(value or "")
+    if not text.isprintable():
+        return "has characters that cannot be printed"
+    return None if len(text) <= _LONGEST_TEXT else "is too long"
+
+
+def _printable(text: str) -> str:
+    return text if text.isprintable() else ascii(text)
+
+
+def _pairs(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key}={value}" for key, value in values.items())
+
+
+def _shown(value: Any) -> str:
+    text = ascii(value)
+    return text if len(text) <= 80 else f"{text[:80]}..."
 
 
 def _without_doubles(runs: Sequence[Run], notes: list[str]) -> list[Run]:
@@ -178,10 +221,10 @@ def _waiting(folders: Iterable[Path]) -> list[str]:
     notes = []
     for path in sorted({folder.resolve().parent / TRIALS_FILE for folder in folders}):
         try:
-            names = [trial["name"] for trial in json.loads(path.read_text(encoding="utf-8"))]
+            names = [trial["name"] for trial in read_json(path, _MOST_BYTES)]
+            waiting = sum(not (path.parent / name / RECORD_FILE).exists() for name in names)
         except (OSError, ValueError, TypeError, KeyError):  # only a count is lost
             continue
-        waiting = sum(not (path.parent / name / RECORD_FILE).exists() for name in names)
         if waiting:
             notes.append(f"{path.parent}: {waiting} of its {len(names)} trials have not started")
     return notes

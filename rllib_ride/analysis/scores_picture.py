@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from rllib_ride.analysis.palette import LineStyle
+from rllib_ride.analysis.palette import LineStyle, literal
 from rllib_ride.analysis.scores import ALL_TASKS
 from rllib_ride.analysis.tasks import title_of
 
@@ -36,7 +36,7 @@ def draw_scores(
         values = means[["iqm", "low", "high"]].to_numpy()
         _draw_intervals(panel, means["method"].tolist(), values, styles)
         panel.set_xlabel("interquartile mean of the return", fontsize=9)
-        panel.set_title(title_of(means["env"].iloc[0]), fontsize=10)
+        panel.set_title(literal(title_of(means["env"].iloc[0])), fontsize=10)
     if len(better):
         panel = next(panels)
         values = better[["probability", "low", "high"]].to_numpy()
@@ -44,7 +44,7 @@ def draw_scores(
         panel.axvline(0.5, color="black", linestyle=":", linewidth=1)
         panel.set_xlim(-0.03, 1.03)
         panel.set_xlabel("probability of improvement", fontsize=9)
-        panel.set_title(f"{better['method'].iloc[0]} over each other", fontsize=10)
+        panel.set_title(literal(f"{better['method'].iloc[0]} over each other"), fontsize=10)
     return figure
 
 
@@ -63,7 +63,7 @@ def _draw_intervals(
         if low == low:
             axes.hlines(row, low, high, color=color, linewidth=6, alpha=0.35)
         axes.plot(value, row, color=color, marker="o", markersize=6, label=method)
-    axes.set_yticks(range(len(methods)), methods)
+    axes.set_yticks(range(len(methods)), [literal(method) for method in methods])
     axes.set_ylim(len(methods) - 0.5, -0.5)
     axes.margins(x=0.08)
     axes.tick_params(labelsize=8)

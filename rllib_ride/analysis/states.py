@@ -58,11 +58,11 @@ def was_resumed(folder: Path) -> bool:
 
     False as well where only `curve.csv` and `run.json` were kept: nothing there tells it.
     """
-    result = _last_line(folder / "result.json")
     try:
+        result = _last_line(folder / "result.json")
         counts = json.loads(result)
         return int(counts["iterations_since_restore"]) < int(counts["training_iteration"])
-    except (ValueError, KeyError, TypeError):
+    except (OSError, OverflowError, RecursionError, ValueError, KeyError, TypeError):
         return False
 
 
@@ -72,7 +72,7 @@ def _modified(path: Path) -> float:
 
 def _last_line(path: Path) -> bytes:
     """The last whole line of a file that may be large and may still grow."""
-    if not path.exists():
+    if not path.is_file():
         return b""
     with path.open("rb") as file:
         file.seek(max(file.seek(0, os.SEEK_END) - _LAST_LINE_BYTES, 0))

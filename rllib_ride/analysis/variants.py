@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 _LONGEST = 24  # characters of a value that a legend can hold
+_LONGEST_NAME = 120  # of all of them together
 
 
 def variants(facts: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -31,7 +32,7 @@ def variants(facts: Sequence[Mapping[str, Any]]) -> list[str]:
             differing = _differing([_settings(facts[index]["config"]) for index in peers])
             for index, settings in zip(peers, differing, strict=True):
                 parts = [preset, *settings] if len(of_preset) > 1 else settings
-                names[index] = ", ".join(filter(None, parts))
+                names[index] = _short(", ".join(filter(None, parts)), _LONGEST_NAME)
     return names
 
 
@@ -45,7 +46,8 @@ def _differing(configs: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     keys = sorted({key for config in configs for key in config})
     keys = [key for key in keys if len({repr(config.get(key)) for config in configs}) > 1]
     return [
-        [f"{key.rpartition('.')[2]}={_text(config.get(key))}" for key in keys] for config in configs
+        [f"{_text(key.rpartition('.')[2])}={_text(config.get(key))}" for key in keys]
+        for config in configs
     ]
 
 
@@ -64,6 +66,11 @@ def _settings(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 def _text(value: object) -> str:
     text = f"{value:g}" if isinstance(value, float) else str(value)
-    if len(text) <= _LONGEST:
+    return _short(text if text.isprintable() else ascii(value), _LONGEST)
+
+
+def _short(text: str, longest: int) -> str:
+    """The text, or of a longer one the first half and its checksum."""
+    if len(text) <= longest:
         return text
-    return f"{text[:12]}...{zlib.crc32(text.encode()):08x}"
+    return f"{text[: longest // 2]}...{zlib.crc32(text.encode()):08x}"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from rllib_ride.experiments.errors import ConfigError, unknown
+from rllib_ride.experiments.errors import ConfigError, one_line, shown, unknown
+from rllib_ride.experiments.limits import MOST_PROCESSES
 from rllib_ride.experiments.trial import Trial
 
 if TYPE_CHECKING:
@@ -36,7 +38,19 @@ def algorithm_config(trial: Trial) -> AlgorithmConfig:
     except (
         Exception
     ) as error:  # RLlib, Gymnasium and environments refuse with any type of their own
-        raise ConfigError(f"trial {trial.name}: {_one_line(error)}") from error
+        raise ConfigError(f"trial {trial.name}: {_told(error)}") from error
+
+
+def checked_request(trial: Trial, config: AlgorithmConfig) -> PlacementGroupFactory:
+    """What the trial, whose config it is, asks Ray for.
+
+    Raises:
+        ConfigError: It asks for what cannot be.
+    """
+    try:
+        return resource_request(config)
+    except Exception as error:  # likewise
+        raise ConfigError(f"trial {trial.name}: {_told(error)}") from error
 
 
 def algorithm_class(config: AlgorithmConfig) -> type[Algorithm]:
@@ -88,7 +102,7 @@ def _check_overrides(overrides: Mapping[str, Any], config: AlgorithmConfig) -> N
             raise ConfigError(unknown("key", f"config.{key}", prefixed, listing))
         right = _right_type(config.get(key), value) or _right_size(key, value)
         if right:
-            raise ConfigError(f"key 'config.{key}' must be {right}, not {value!r}")
+            raise ConfigError(f"key 'config.{key}' must be {right}, not {shown(value)}")
 
 
 def _setting_names(config: AlgorithmConfig) -> set[str]:
@@ -122,6 +136,15 @@ _LEAST = {
     "train_batch_size_per_learner": 1,
 }
 
+# Ray is asked for a bundle of resources for each of them, and a list of all bundles is made.
+_PROCESSES = {
+    "evaluation_num_env_runners",
+    "num_aggregator_actors_per_learner",
+    "num_env_runners",
+    "num_learners",
+    "num_offline_eval_runners",
+}
+
 
 def _right_size(key: str, value: Any) -> str | None:
     """What a number would have to be, if it is too small or none at all."""
@@ -129,14 +152,18 @@ def _right_size(key: str, value: Any) -> str | None:
         return None
     if key == "gamma":
         return None if 0 <= value <= 1 else "a number from 0 to 1"
+    if key in _PROCESSES and value > MOST_PROCESSES:
+        return f"at most {MOST_PROCESSES}"
     least = _LEAST.get(key)
-    return None if least is None or value >= least else f"at least {least}"
+    if least is not None and not least <= value < math.inf:
+        return f"at least {least}"
+    return "a number" if math.isnan(value) else None
 
 
 def _check_group(group: str, given: Any, known: set[str]) -> None:
     """Refuses a key below `config.<group>` that it does not have."""
     if not isinstance(given, dict):
-        raise ConfigError(f"key 'config.{group}' must hold keys and values, not {given!r}")
+        raise ConfigError(f"key 'config.{group}' must hold keys and values, not {shown(given)}")
     for key in given:
         if key not in known:
             prefixed = {f"config.{group}.{name}" for name in known}
@@ -155,5 +182,5 @@ def _preset_values() -> set[str]:
     return {field.name for field in dataclasses.fields(Preset)}
 
 
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split()) or type(error).__name__
+def _told(error: Exception) -> str:
+    return one_line(str(error)) or type(error).__name__

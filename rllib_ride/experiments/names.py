@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rllib_ride.envs.catalog import PAPER_TASKS, PIXEL_TASKS
-from rllib_ride.experiments.errors import ConfigError, unknown
+from rllib_ride.experiments.errors import ConfigError, one_line, shown, unknown
 from rllib_ride.experiments.schema import ExperimentSpec
 
 
@@ -96,8 +96,10 @@ def check_method(method: str) -> None:
         get_method(method)
     except ValueError as error:
         if ":" in method:
-            raise ConfigError(str(error)) from None
+            raise ConfigError(one_line(str(error))) from None
         raise ConfigError(unknown("method", method, methods())) from None
+    except Exception as error:  # whatever the module does while it is imported
+        raise ConfigError(f"method {shown(method)}: {_told(error)}") from error
 
 
 def check_env(env_id: str) -> None:
@@ -113,9 +115,14 @@ def check_env(env_id: str) -> None:
     try:
         if module:
             importlib.import_module(module)
-    except (ImportError, TypeError, ValueError) as error:  # the latter for no name of a module
-        raise ConfigError(f"environment {env_id!r}: {error}") from None
+    except Exception as error:  # there is no such module, or whatever it does while imported
+        raise ConfigError(f"environment {shown(env_id)}: {_told(error)}") from error
     if name not in envs():
         tasks = ", ".join(dict.fromkeys(task.id for task in (*PAPER_TASKS, *PIXEL_TASKS)))
         listing = f"The paper's: {tasks}; all: rllib-ride list envs"
         raise ConfigError(unknown("environment", name, envs(), listing))
+
+
+def _told(error: Exception) -> str:
+    known = isinstance(error, ImportError | TypeError | ValueError)  # of the name of a module
+    return one_line(str(error) if known else f"{type(error).__name__}: {error}")

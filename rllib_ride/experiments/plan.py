@@ -2,40 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rllib_ride.experiments.build import algorithm_config, resource_request
+from rllib_ride.experiments.build import algorithm_config, checked_request
 from rllib_ride.experiments.errors import ConfigError
-from rllib_ride.experiments.names import check_names
+from rllib_ride.experiments.names import check_env, check_names
 from rllib_ride.experiments.schema import load_spec
 from rllib_ride.experiments.trial import Trial, expand
 
 if TYPE_CHECKING:
     from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
+    from ray.tune.execution.placement_groups import PlacementGroupFactory
 
 
 @dataclass(frozen=True)
 class PlannedTrial:
-    """A trial and the RLlib config that was built, and so proved valid, for it."""
+    """A trial, the RLlib config that was built for it and so proved valid, what it asks Ray for."""
 
     trial: Trial
     config: AlgorithmConfig
+    request: PlacementGroupFactory
 
     @property
     def resources(self) -> dict[str, float]:
         """Cores and accelerators that it occupies while it runs, such as `{"CPU": 1}`."""
-        return dict(resource_request(self.config).required_resources)
+        return dict(self.request.required_resources)
 
     @property
     def cpu_bundles(self) -> tuple[float, ...]:
         """Cores that it needs on one node each, such as `(1.0,)`."""
-        return tuple(bundle.get("CPU", 0.0) for bundle in resource_request(self.config).bundles)
+        return tuple(bundle.get("CPU", 0.0) for bundle in self.request.bundles)
 
 
-def plan(
+def trials_of(
     path: str | Path,
     *,
     methods: Sequence[str] = (),
@@ -44,8 +47,8 @@ def plan(
     frames: int | None = None,
     stop_at_return: float | None = None,
     overrides: Mapping[str, Any] | None = None,
-) -> list[PlannedTrial]:
-    """The trials of the experiment in `path`, each with its config built.
+) -> list[Trial]:
+    """The trials of the experiment in `path`, as far as they can be told without importing Ray.
 
     Args:
         path: A file such as those in `tune_configs/`.
@@ -60,9 +63,10 @@ def plan(
         ConfigError: One message that begins with the file.
     """
     spec = load_spec(path)
-    try:
-        check_names(spec)
-        trials = expand(
+    with _naming(path):
+        for env in spec.env:
+            check_env(env.id)
+        return expand(
             spec,
             methods=methods,
             envs=envs,
@@ -71,6 +75,30 @@ def plan(
             stop_at_return=stop_at_return,
             overrides=overrides,
         )
-        return [PlannedTrial(trial, algorithm_config(trial)) for trial in trials]
+
+
+def plan(path: str | Path, **asked: Any) -> list[PlannedTrial]:
+    """The trials of the experiment in `path`, each with its config built.
+
+    Args:
+        path: A file such as those in `tune_configs/`.
+        **asked: See `trials_of`, for this and what it raises.
+    """
+    trials = trials_of(path, **asked)
+    with _naming(path):
+        check_names(load_spec(path))
+        return [_planned(trial) for trial in trials]
+
+
+def _planned(trial: Trial) -> PlannedTrial:
+    config = algorithm_config(trial)
+    return PlannedTrial(trial, config, checked_request(trial, config))
+
+
+@contextmanager
+def _naming(path: str | Path) -> Iterator[None]:
+    """Puts the file's name before what is wrong in it."""
+    try:
+        yield
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error.__cause__

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import csv
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rllib_ride.experiments.curve import read_curve
 from rllib_ride.experiments.errors import ConfigError
 from rllib_ride.experiments.schedule import Job
+from rllib_ride.reading import MIB, read_json
 from rllib_ride.run_files import CURVE_FILE, RECORD_FILE
 
 if TYPE_CHECKING:
@@ -68,15 +69,20 @@ def measured_rates(storage: Path, preset: str) -> dict[tuple[str, str], float]:
     """
     sums: dict[tuple[str, str], tuple[float, float]] = {}
     for record in sorted(storage.glob(f"*/*/{RECORD_FILE}")):
-        curve = read_curve(record.parent / CURVE_FILE)
         try:
-            facts = json.loads(record.read_text(encoding="utf-8"))
+            facts = read_json(record, 16 * MIB)
             pair, ran = (facts["env"], facts["method"]), facts["preset"]
-        except (ValueError, KeyError) as error:
+        except (OSError, ValueError, KeyError, TypeError) as error:
             raise ConfigError(f"{record}: no record of a trial: {error!r}") from None
-        if curve and ran == preset:
+        path = record.parent / CURVE_FILE
+        try:
+            curve = read_curve(path)
+            last = [float(curve[-1][name]) for name in ("frames", "wall_s")] if curve else [0, 0]
+        except (OSError, ValueError, KeyError, TypeError, csv.Error) as error:
+            raise ConfigError(f"{path}: no curve of a trial: {error!r}") from None
+        if ran == preset:
             frames, seconds = sums.get(pair, (0.0, 0.0))
-            sums[pair] = frames + float(curve[-1]["frames"]), seconds + float(curve[-1]["wall_s"])
+            sums[pair] = frames + last[0], seconds + last[1]
     return {pair: frames / seconds for pair, (frames, seconds) in sums.items() if seconds > 0}
 
 

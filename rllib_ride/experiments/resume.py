@@ -16,6 +16,7 @@ from rllib_ride.experiments.checkpoints import whole_checkpoints
 from rllib_ride.experiments.errors import ConfigError
 from rllib_ride.experiments.trial import Trial
 from rllib_ride.experiments.tune_internals import register_checkpoints
+from rllib_ride.reading import MIB, read_json
 from rllib_ride.run_files import TRIALS_FILE, write_whole
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def resumed_trials(trials: Sequence[Trial], folder: Path) -> list[Trial]:
     recorded = folder / TRIALS_FILE
     if not recorded.exists():
         raise ConfigError(f"{folder} holds no run to resume: start it without --resume")
-    before = [Trial(**entry) for entry in json.loads(recorded.read_text(encoding="utf-8"))]
+    before = _read_trials(recorded)
     by_name = {trial.name: trial for trial in trials}
     if by_name.keys() == {trial.name for trial in before}:
         # Trials are sorted by their frames, which may be others now.
@@ -51,6 +52,24 @@ def resumed_trials(trials: Sequence[Trial], folder: Path) -> list[Trial]:
             "with the file and options it was started with"
         )
     return list(trials)
+
+
+def _read_trials(path: Path) -> list[Trial]:
+    """What `write_trials` wrote."""
+    try:
+        trials = [Trial(**entry) for entry in read_json(path, 64 * MIB)]
+        if not trials or not all(_is_whole(trial) for trial in trials):
+            raise ValueError("not what a run writes")
+    except (OSError, TypeError, ValueError) as error:  # TypeError: an entry is none of a Trial's
+        raise ConfigError(
+            f"{path} does not say what the run was started with, so it cannot go on: {error}"
+        ) from None
+    return trials
+
+
+def _is_whole(trial: Trial) -> bool:
+    """Whether its name and frames are what they must be; the rest is compared as it is."""
+    return type(trial.name) is str and {type(trial.frames), type(trial.schedule_frames)} == {int}
 
 
 def _with_more_frames(now: Trial, before: Trial) -> Trial:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,10 +12,14 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from rllib_ride.experiments import yaml_file
-from rllib_ride.experiments.errors import ConfigError, unknown
+from rllib_ride.experiments.errors import ConfigError, one_line, shown, unknown
+from rllib_ride.experiments.limits import MOST_FRAMES, MOST_SEED
 
 PAPER_FRAMES = "paper"
 """In place of a number of frames: each task's total in the paper, `paper.FRAMES`."""
+
+LONGEST_NAME = 100
+"""Characters of an experiment's name; file systems have room for 255 bytes."""
 
 
 @dataclass(frozen=True)
@@ -24,43 +30,53 @@ class EnvChoice:
     options: dict[str, Any] = field(default_factory=dict)
 
 
-def _whole(value: Any, least: int) -> int | None:
-    """`value` as an int if it is a whole number (30e6 is) of at least `least`, else None."""
+def _whole(value: Any, least: int, most: int) -> int | None:
+    """`value` as an int if it is a whole number (30e6 is) from `least` to `most`, else None."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    if value != value or abs(value) == float("inf") or value != int(value) or value < least:
+    if not least <= value <= most or value != int(value):  # NaN is within no bounds
         return None
     return int(value)
 
 
 def _frames(value: Any) -> int | str:
-    whole = _whole(value, least=1)
+    if isinstance(value, int | float) and MOST_FRAMES < value < math.inf:
+        raise ValueError(f"must be at most {MOST_FRAMES:.0e}")
+    whole = _whole(value, least=1, most=MOST_FRAMES)
     if whole is None and value != PAPER_FRAMES:
         raise ValueError(f"must be a positive whole number such as 30e6, or {PAPER_FRAMES!r}")
     return whole or PAPER_FRAMES
 
 
 def _listed(value: Any, what: str) -> list[Any]:
-    """A single value as a list of one; refuses an empty list and repeated entries."""
+    """A single value as a list of one; refuses an empty list."""
     entries = value if isinstance(value, list) else [value]
     if not entries:
         raise ValueError(f"must name at least one {what}")
-    if any(entry in entries[:i] for i, entry in enumerate(entries)):
-        raise ValueError(f"names a {what} twice")
     return entries
 
 
+def _each_once(keys: Sequence[Any], what: str) -> None:
+    if len(set(keys)) < len(keys):
+        raise ValueError(f"names a {what} twice")
+
+
 def _seeds(value: Any) -> list[int]:
-    seeds = [_whole(entry, least=0) for entry in _listed(value, "seed")]
-    if None in seeds:
-        raise ValueError("must be a whole number of at least 0, or a list of them")
-    return [seed for seed in seeds if seed is not None]
+    found = [_whole(entry, least=0, most=MOST_SEED) for entry in _listed(value, "seed")]
+    seeds = [seed for seed in found if seed is not None]
+    if len(seeds) < len(found):
+        raise ValueError(
+            f"must be a whole number of at least 0 and at most {MOST_SEED}, or a list of them"
+        )
+    _each_once(seeds, "seed")
+    return seeds
 
 
 def _methods(value: Any) -> list[str]:
     names = _listed(value, "method")
     if not all(isinstance(name, str) for name in names):
         raise ValueError("must be a method's name, or a list of them")
+    _each_once(names, "method")
     return names
 
 
@@ -74,7 +90,11 @@ def _env(value: Any) -> EnvChoice:
 
 
 def _envs(value: Any) -> list[EnvChoice]:
-    return [_env(entry) for entry in _listed(value, "environment")]
+    envs = [_env(entry) for entry in _listed(value, "environment")]
+    _each_once(
+        [json.dumps([e.id, e.options], sort_keys=True, default=repr) for e in envs], "environment"
+    )
+    return envs
 
 
 def _grid(value: Any) -> dict[str, list[Any]]:
@@ -94,7 +114,8 @@ def _asha(value: Any) -> dict[str, Any] | None:
         return None
     if not isinstance(value, dict) or set(value) - {"grace_frames", "reduction_factor"}:
         raise ValueError(_ASHA_FORM)
-    grace, factor = _whole(value.get("grace_frames"), least=1), value.get("reduction_factor", 4)
+    grace = _whole(value.get("grace_frames"), least=1, most=MOST_FRAMES)
+    factor = value.get("reduction_factor", 4)
     if grace is None:
         raise ValueError(f"{_ASHA_FORM} with whole grace_frames of at least 1")
     if isinstance(factor, bool) or not isinstance(factor, int | float) or not 1 < factor < 1e6:
@@ -125,7 +146,10 @@ class ExperimentSpec(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
 
-    experiment: Annotated[str, Field(strict=True, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+    experiment: Annotated[
+        str,
+        Field(strict=True, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=LONGEST_NAME),
+    ]
     env: Annotated[list[EnvChoice], BeforeValidator(_envs)]
     method: Annotated[list[str], BeforeValidator(_methods)]
     preset: Annotated[str, Field(strict=True)] = "paper"
@@ -133,7 +157,7 @@ class ExperimentSpec(BaseModel):
     frames: Annotated[int | str, BeforeValidator(_frames)]
     config: dict[str, Any] = {}
     grid: Annotated[dict[str, list[Any]], BeforeValidator(_grid)] = {}
-    checkpoint_every_s: Annotated[float, Field(strict=True, gt=0)] = 60.0
+    checkpoint_every_s: Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)] = 60.0
     stop_at_return: Annotated[float | None, Field(strict=True, allow_inf_nan=False)] = None
     asha: Annotated[dict[str, Any] | None, BeforeValidator(_asha)] = None
 
@@ -180,10 +204,12 @@ def _first_message(error: ValidationError) -> str:
             right = "must be text"
         case "dict_type":
             right = "must hold keys and values"
-        case "float_type" if key == "stop_at_return":
+        case "string_too_long":
+            right = f"must have at most {LONGEST_NAME} characters (it names a folder)"
+        case _ if key == "stop_at_return":
             right = "must be a number"
-        case "float_type" | "greater_than":
+        case _ if key == "checkpoint_every_s":
             right = "must be a positive number of seconds"
         case _:
-            right = problem["msg"]
-    return f"key {key!r} {right}, not {problem['input']!r}"
+            right = one_line(problem["msg"])
+    return f"key {shown(key)} {right}, not {shown(problem['input'])}"

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from rllib_ride.experiments import paper
-from rllib_ride.experiments.errors import ConfigError
+from rllib_ride.experiments.errors import ConfigError, shown
+from rllib_ride.experiments.limits import MOST_TRIALS
 from rllib_ride.experiments.schema import EnvChoice, ExperimentSpec
+
+_MOST_LISTED = 20  # entries in a message
+_LONGEST_SETTINGS = 100  # bytes of a folder's name, of which file systems allow 255
 
 
 @dataclass(frozen=True)
@@ -86,6 +92,9 @@ def expand(
     """
     grid = {key: values for key, values in spec.grid.items() if key not in (overrides or {})}
     chosen_envs = [e for e in spec.env if e.id in _narrow("env", [e.id for e in spec.env], envs)]
+    chosen_methods = _narrow("method", spec.method, methods)
+    chosen_seeds = _narrow("seed", spec.seed, seeds)
+    _check_number([chosen_envs, chosen_methods, chosen_seeds, *grid.values()])
     trials = [
         Trial(
             experiment=spec.experiment,
@@ -103,8 +112,8 @@ def expand(
             asha=spec.asha,
         )
         for env, total in ((env, _frames(env, spec)) for env in chosen_envs)
-        for method in _narrow("method", spec.method, methods)
-        for seed in _narrow("seed", spec.seed, seeds)
+        for method in chosen_methods
+        for seed in chosen_seeds
         for point in _grid_points(grid)
     ]
     trials.sort(key=lambda trial: trial.frames, reverse=True)  # stable
@@ -112,6 +121,16 @@ def expand(
     if times > 1:
         raise ConfigError(f"{times} trials would share the folder {name!r}")
     return trials
+
+
+def _check_number(choices: Sequence[Sequence[Any]]) -> None:
+    number = math.prod(map(len, choices))
+    if number > MOST_TRIALS:
+        told = f"{number:,}" if number < 10**15 else "more than 10^15"
+        raise ConfigError(
+            f"keys 'env', 'method', 'seed' and 'grid' together make {told} trials, want at most "
+            f"{MOST_TRIALS:,}"
+        )
 
 
 def short_env(env_id: str) -> str:
@@ -133,8 +152,11 @@ def _frames(env: EnvChoice, spec: ExperimentSpec) -> int:
 def _narrow(key: str, there: Sequence[Any], wanted: Sequence[Any]) -> Sequence[Any]:
     for value in wanted:
         if value not in there:
-            listed = ", ".join(str(entry) for entry in there)
-            raise ConfigError(f"{key} {value!r} is not in the experiment, which has: {listed}")
+            listed = ", ".join(str(entry) for entry in there[:_MOST_LISTED])
+            more = f" and {len(there) - _MOST_LISTED} more" if len(there) > _MOST_LISTED else ""
+            raise ConfigError(
+                f"{key} {shown(value)} is not in the experiment, which has: {listed}{more}"
+            )
     return [value for value in there if not wanted or value in wanted]
 
 
@@ -153,7 +175,7 @@ def _merged(
         level = merged
         for parent in parents:
             if not isinstance(level.get(parent, {}), Mapping):
-                raise ConfigError(f"key {dotted!r}: {parent!r} holds no keys of its own")
+                raise ConfigError(f"key {shown(dotted)}: {shown(parent)} holds no keys of its own")
             level[parent] = dict(level.get(parent, {}))
             level = level[parent]
         level[last] = value
@@ -162,5 +184,14 @@ def _merged(
 
 def _name(method: str, env: EnvChoice, seed: int, point: Mapping[str, Any]) -> str:
     settings = [f"{key.split('.')[-1]}={value}" for key, value in {**env.options, **point}.items()]
-    name = "_".join([method, short_env(env.id), *settings, f"seed{seed}"])
-    return re.sub(r"[^\w.=+-]+", "-", name)
+    parts = [method, short_env(env.id), _short("_".join(settings)), f"seed{seed}"]
+    return re.sub(r"[^\w.=+-]+", "-", "_".join(filter(None, parts)))
+
+
+def _short(settings: str) -> str:
+    """The text, or of one that is too long for a folder's name its beginning and its checksum."""
+    encoded = settings.encode("utf-8", errors="backslashreplace")
+    if len(encoded) <= _LONGEST_SETTINGS:
+        return settings
+    begin = encoded[:_LONGEST_SETTINGS].decode("utf-8", errors="ignore")
+    return f"{begin}-{zlib.crc32(encoded):08x}"

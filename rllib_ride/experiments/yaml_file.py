@@ -8,7 +8,20 @@ from typing import Any
 
 import yaml
 
-from rllib_ride.experiments.errors import ConfigError, nearest
+from rllib_ride.experiments.errors import ConfigError, nearest, one_line, shown
+from rllib_ride.reading import read_bytes
+
+MOST_CHARACTERS = 1 << 16
+"""Of a file, and of what it says once every alias is written out.
+
+The files of `tune_configs/` have 2,000; this many are read in a second or two, by PyYAML.
+"""
+
+DEEPEST = 30
+"""Levels of lists and mappings; PyYAML, `repr` and copying all recurse into them."""
+
+_TAG = "tag:yaml.org,2002:"
+_PLAIN = ("bool", "float", "int", "map", "null", "seq", "str")  # what JSON can hold too
 
 # YAML 1.1 takes `30e6` and `1e-4` for strings, because it wants a dot and a signed exponent; 1.2
 # and every reader take them for numbers.
@@ -22,31 +35,110 @@ _FLOAT = re.compile(
 
 
 class _Loader(yaml.SafeLoader):
-    """`SafeLoader` with YAML 1.2's numbers, refusing a key that is given twice."""
+    """`SafeLoader` for plain values: YAML 1.2's numbers, each key a text and given once.
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+    Dates, sets and the like are none: a trial's settings are kept as JSON. What would be too large
+    or too deep once aliases are written out is refused before any value of it is made.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._level = 0
+        self._extents: dict[yaml.Node, tuple[int, int]] = {}  # characters and levels of each node
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """The next node; `_extents` then has it."""
+        mark, is_alias = self.peek_event().start_mark, self.check_event(yaml.AliasEvent)
+        self._level += 1
+        if self._level > DEEPEST:
+            raise _fault(f"is nested more than {DEEPEST} levels deep", mark)
+        node = super().compose_node(parent, index)
+        self._level -= 1
+        if node is None:
+            return None
+        if not is_alias:
+            self._extents[node] = self._extent(node)
+        elif node not in self._extents:
+            raise _fault("an alias stands in the very part that it is of", mark)
+        characters, levels = self._extents[node]
+        if characters > MOST_CHARACTERS:
+            raise _fault(f"has more than {MOST_CHARACTERS:,} characters, aliases written out", mark)
+        if levels > DEEPEST:
+            raise _fault(f"is nested more than {DEEPEST} levels deep, aliases written out", mark)
+        return node
+
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        """The next mapping, its keys checked before those that it merges are among them."""
+        node = super().compose_mapping_node(anchor)
         seen: set[str] = set()
         for key, _ in node.value:
-            if not isinstance(key, yaml.ScalarNode):
+            if key.tag == f"{_TAG}merge":
                 continue
-            if key.value in seen and key.value != "<<":
-                raise yaml.MarkedYAMLError(
-                    problem=f"key {key.value!r} is given twice", problem_mark=key.start_mark
-                )
+            if key.tag != f"{_TAG}str" or not isinstance(key, yaml.ScalarNode):
+                what = shown(key.value) if isinstance(key, yaml.ScalarNode) else "a list or mapping"
+                raise _fault(f"a key must be text, not {what} (quotes make it one)", key.start_mark)
+            if key.value in seen:
+                raise _fault(f"key {shown(key.value)} is given twice", key.start_mark)
             seen.add(key.value)
-        return super().construct_mapping(node, deep)
+        return node
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        """The value of a node."""
+        try:
+            return super().construct_object(node, deep)
+        except (LookupError, ValueError):  # an explicit tag, such as `!!bool maybe`
+            what = f"{shown(node.value)} is no {node.tag.removeprefix(_TAG)}"
+            raise _fault(what, node.start_mark) from None
+
+    def _extent(self, node: yaml.Node) -> tuple[int, int]:
+        if isinstance(node, yaml.ScalarNode):
+            return len(node.value) + 1, 1
+        pairs = isinstance(node, yaml.MappingNode)
+        inner = [part for pair in node.value for part in pair] if pairs else node.value
+        extents = [self._extents[part] for part in inner]
+        return 1 + sum(c for c, _ in extents), 1 + max((d for _, d in extents), default=0)
 
 
+def _fault(problem: str, mark: yaml.Mark) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=mark)
+
+
+def _whole_number(loader: _Loader, node: yaml.ScalarNode) -> int:
+    # The time to read one grows with the square of its digits; 64 bits in base 2 have 66.
+    value = loader.construct_yaml_int(node) if len(node.value) <= 100 else None
+    if value is None or value.bit_length() > 64:
+        raise _fault(f"{shown(node.value)} has more than 64 bits", node.start_mark)
+    return value
+
+
+_Loader.yaml_constructors = {
+    tag: constructor
+    for tag, constructor in yaml.SafeLoader.yaml_constructors.items()
+    if tag is None or tag.removeprefix(_TAG) in _PLAIN
+}
 _Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in rules if tag != "tag:yaml.org,2002:float"]
+    first: [
+        (tag, pattern)
+        for tag, pattern in rules
+        if tag.removeprefix(_TAG) in ("bool", "int", "merge", "null")
+    ]
     for first, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
-_Loader.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+0123456789."))
+_Loader.add_implicit_resolver(f"{_TAG}float", _FLOAT, list("-+0123456789."))
+_Loader.add_constructor(f"{_TAG}int", _whole_number)
 
 
 def parse(text: str) -> Any:
     """The value that a piece of YAML stands for; raises `yaml.YAMLError`."""
+    if len(text) > MOST_CHARACTERS:
+        raise yaml.YAMLError(f"is longer than {MOST_CHARACTERS:,} characters")
     return yaml.load(text, Loader=_Loader)  # noqa: S506 (a subclass of SafeLoader)
+
+
+def reason(error: yaml.YAMLError) -> str:
+    """What is wrong, in one line."""
+    problem = getattr(error, "problem", None) or getattr(error, "context", None)
+    return one_line(problem or str(error))
 
 
 def read(path: str | Path) -> dict[str, Any]:
@@ -57,18 +149,20 @@ def read(path: str | Path) -> dict[str, Any]:
     """
     path = Path(path)
     try:
-        content = parse(path.read_text(encoding="utf-8"))
+        content = parse(read_bytes(path, 4 * MOST_CHARACTERS).decode("utf-8"))
     except FileNotFoundError:
         guess = nearest(path.name, [file.name for file in path.parent.glob("*.yaml")])
         hint = f"; did you mean {path.parent / guess}?" if guess else ""
         raise ConfigError(f"{path}: no such file{hint}") from None
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+    except ValueError as error:  # such as no text
         raise ConfigError(f"{path}: cannot be read: {error}") from None
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise ConfigError(f"{path} line {line}: {error.problem or error.context}") from None
-    except (yaml.YAMLError, ValueError) as error:  # such as a date of a 13th month
-        raise ConfigError(f"{path}: not readable as YAML: {error}") from None
+        raise ConfigError(f"{path} line {line}: {reason(error)}") from None
+    except yaml.YAMLError as error:  # a character that is none, or too many
+        raise ConfigError(f"{path}: not readable as YAML: {reason(error)}") from None
     if not isinstance(content, dict):
         raise ConfigError(
             f"{path}: must hold keys and values (experiment: ..., env: ...), "

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 from rllib_ride.experiments.errors import ConfigError
-from rllib_ride.verbs.arguments import count, seed
+from rllib_ride.verbs.arguments import count, file_path, seed
 from rllib_ride.verbs.exit_codes import DONE
 from rllib_ride.verbs.table import print_table, rounded
 
@@ -20,9 +20,11 @@ def add_parser(verbs: argparse._SubParsersAction) -> None:
     )
     parser.set_defaults(verb=analyze)
     parser.add_argument(
-        "checkpoints", metavar="CHECKPOINT", type=Path, nargs="+", help="checkpoint_* folders"
+        "checkpoints", metavar="CHECKPOINT", type=file_path, nargs="+", help="checkpoint_* folders"
     )
-    parser.add_argument("--out", metavar="DIR", type=Path, required=True, help="where to write")
+    parser.add_argument(
+        "--out", metavar="DIR", type=file_path, required=True, help="where to write"
+    )
     parser.add_argument("--episodes", type=count, default=100, metavar="N", help="default: 100")
     parser.add_argument("--env", metavar="ID", help="default: the one they were trained on")
     parser.add_argument(
@@ -53,7 +55,7 @@ def analyze(args: argparse.Namespace) -> int:
             episodes=args.episodes,
             greedy=args.greedy,
         )
-    except ValueError as error:
+    except (OSError, ValueError) as error:
         raise ConfigError(str(error)) from error
     results = play_and_write(plan, args.out)
     if args.json:

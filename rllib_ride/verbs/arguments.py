@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from rllib_ride.experiments import yaml_file
+from rllib_ride.experiments.errors import shown
+from rllib_ride.experiments.limits import MOST_FRAMES, MOST_PROCESSES, MOST_SEED
 
 if TYPE_CHECKING:
     from rllib_ride.experiments.plan import PlannedTrial
@@ -16,7 +20,9 @@ if TYPE_CHECKING:
 
 def add_experiment(verb: argparse.ArgumentParser) -> None:
     """The experiment's file, and the options that narrow or override it."""
-    verb.add_argument("config", metavar="CONFIG", help="a YAML such as those in tune_configs/")
+    verb.add_argument(
+        "config", metavar="CONFIG", type=file_path, help="a YAML such as those in tune_configs/"
+    )
     verb.add_argument("--method", action="append", default=[], help="only this one (repeatable)")
     verb.add_argument("--env", action="append", default=[], help="only this one (repeatable)")
     verb.add_argument(
@@ -39,43 +45,68 @@ def add_experiment(verb: argparse.ArgumentParser) -> None:
     )
 
 
+def file_path(text: str) -> Path:
+    """A name that a file or folder can have, be it there or not."""
+    try:
+        os.lstat(text)
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except (OSError, ValueError) as error:  # such as a name too long, or with a NUL in it
+        why = getattr(error, "strerror", None) or error
+        raise argparse.ArgumentTypeError(f"{shown(text)} is no path: {why}") from None
+    return Path(text)
+
+
 def count(text: str) -> int:
     """A positive whole number; `1e6` is one."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 1 <= value < float("inf") or value != int(value):
-        raise argparse.ArgumentTypeError(f"must be a positive whole number, not {text!r}")
+    value = _float(text)
+    if not 1 <= value < math.inf or value != int(value):
+        raise argparse.ArgumentTypeError(f"must be a positive whole number, not {shown(text)}")
+    if value > MOST_FRAMES:
+        raise argparse.ArgumentTypeError(f"must be at most {MOST_FRAMES:.0e}, not {shown(text)}")
     return int(value)
+
+
+def few(text: str) -> int:
+    """A positive whole number of things that a list is made of."""
+    value = count(text)
+    if value > MOST_PROCESSES:
+        raise argparse.ArgumentTypeError(f"must be at most {MOST_PROCESSES}, not {shown(text)}")
+    return value
 
 
 def number(text: str) -> float:
     """A positive number."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
+    value = _float(text)
     if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"must be a positive number, not {text!r}")
+        raise argparse.ArgumentTypeError(f"must be a positive number, not {shown(text)}")
+    if not 1e-6 <= value <= 1e12:
+        raise argparse.ArgumentTypeError(f"must be from 1e-6 to 1e12, not {shown(text)}")
     return value
 
 
 def finite(text: str) -> float:
     """A number, of any sign."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
+    value = _float(text)
     if not math.isfinite(value):
-        raise argparse.ArgumentTypeError(f"must be a number, not {text!r}")
+        raise argparse.ArgumentTypeError(f"must be a number, not {shown(text)}")
     return value
+
+
+def _float(text: str) -> float:
+    """The number; NaN for what is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 def seed(text: str) -> int:
     """A whole number of at least 0."""
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"must be a whole number of at least 0, not {text!r}")
+    if not (text.isdecimal() and len(text) <= len(str(MOST_SEED)) and int(text) <= MOST_SEED):
+        raise argparse.ArgumentTypeError(
+            f"must be a whole number of at least 0 and at most {MOST_SEED}, not {shown(text)}"
+        )
     return int(text)
 
 
@@ -83,28 +114,28 @@ def setting(text: str) -> tuple[str, Any]:
     """`KEY=VALUE`, the value read as YAML."""
     key, equals, value = text.partition("=")
     if not equals or not key:
-        raise argparse.ArgumentTypeError(f"must be KEY=VALUE, not {text!r}")
+        raise argparse.ArgumentTypeError(f"must be KEY=VALUE, not {shown(text)}")
     try:
         return key, yaml_file.parse(value)
-    except yaml.YAMLError:
-        raise argparse.ArgumentTypeError(f"{key}: {value!r} is not readable as YAML") from None
+    except yaml.YAMLError as error:
+        raise argparse.ArgumentTypeError(
+            f"{shown(key)}: {shown(value)} is not readable as YAML: {yaml_file.reason(error)}"
+        ) from None
 
 
 def planned_trials(args: argparse.Namespace) -> list[PlannedTrial]:
     """The trials that the arguments of `add_experiment` ask for, each proved valid."""
-    from rllib_ride.experiments.schema import load_spec
-
-    load_spec(args.config)  # a mistyped key is told before Ray's seconds of imports
-    from rllib_ride.experiments.plan import plan
+    from rllib_ride.experiments.plan import plan, trials_of
     from rllib_ride.experiments.quiet import quiet_ray
 
+    asked: dict[str, Any] = {
+        "methods": args.method,
+        "envs": args.env,
+        "seeds": args.seed,
+        "frames": args.frames,
+        "stop_at_return": args.stop_at_return,
+        "overrides": dict(args.set),
+    }
+    trials_of(args.config, **asked)  # what is wrong there is told before Ray's seconds of imports
     quiet_ray()
-    return plan(
-        args.config,
-        methods=args.method,
-        envs=args.env,
-        seeds=args.seed,
-        frames=args.frames,
-        stop_at_return=args.stop_at_return,
-        overrides=dict(args.set),
-    )
+    return plan(args.config, **asked)

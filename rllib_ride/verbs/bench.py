@@ -7,7 +7,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from rllib_ride.verbs.arguments import count, number, setting
+from rllib_ride.verbs.arguments import few, number, setting
 from rllib_ride.verbs.exit_codes import DONE, FAILED
 from rllib_ride.verbs.table import print_table
 
@@ -36,7 +36,7 @@ def add_parser(verbs: argparse._SubParsersAction) -> None:
     )
     parser.add_argument(
         "--trials",
-        type=count,
+        type=few,
         default=1,
         metavar="N",
         help="side by side, one process each; default: 1, with an EnvRunner beside it",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rllib_ride.experiments.errors import ConfigError, unknown
 from rllib_ride.machine import num_cores
-from rllib_ride.verbs.arguments import add_experiment, count, number, planned_trials
+from rllib_ride.verbs.arguments import add_experiment, count, few, file_path, number, planned_trials
 from rllib_ride.verbs.exit_codes import DONE
 from rllib_ride.verbs.table import print_table
 
@@ -34,12 +34,12 @@ def add_parser(verbs: argparse._SubParsersAction) -> None:
         "default: what runs in --storage have had",
     )
     parser.add_argument(
-        "--storage", type=Path, default=Path("runs"), metavar="DIR", help="default: runs/"
+        "--storage", type=file_path, default=Path("runs"), metavar="DIR", help="default: runs/"
     )
     parser.add_argument(
         "--cores", type=count, metavar="N", help="cores of a node; default: this machine's"
     )
-    parser.add_argument("--nodes", type=count, default=1, metavar="N", help="default: 1")
+    parser.add_argument("--nodes", type=few, default=1, metavar="N", help="default: 1")
     parser.add_argument("--price", type=number, metavar="P", help="of a core for an hour")
 
 

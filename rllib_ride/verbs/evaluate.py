@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
-from pathlib import Path
 
 from rllib_ride.experiments.errors import ConfigError
-from rllib_ride.verbs.arguments import count, seed
+from rllib_ride.verbs.arguments import count, file_path, seed
 from rllib_ride.verbs.exit_codes import DONE
 from rllib_ride.verbs.table import print_table, rounded
 
@@ -16,7 +15,9 @@ def add_parser(verbs: argparse._SubParsersAction) -> None:
     """Its arguments."""
     parser = verbs.add_parser("evaluate", help="play episodes with a checkpoint's policy")
     parser.set_defaults(verb=evaluate)
-    parser.add_argument("checkpoint", metavar="CHECKPOINT", type=Path, help="a checkpoint_* folder")
+    parser.add_argument(
+        "checkpoint", metavar="CHECKPOINT", type=file_path, help="a checkpoint_* folder"
+    )
     parser.add_argument("--episodes", type=count, default=100, metavar="N", help="default: 100")
     parser.add_argument("--env", metavar="ID", help="default: the one it was trained on")
     parser.add_argument("--seed", type=seed, default=0, metavar="S", help="default: 0")
@@ -35,7 +36,7 @@ def evaluate(args: argparse.Namespace) -> int:
         check_env(args.env)
     try:
         policy = load_policy(args.checkpoint, env=args.env)
-    except ValueError as error:
+    except (OSError, ValueError) as error:
         raise ConfigError(str(error)) from error
     scores = play(policy, episodes=args.episodes, seed=args.seed, greedy=args.greedy)
     if args.json:

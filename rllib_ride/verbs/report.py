@@ -7,10 +7,10 @@ import json
 import shlex
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rllib_ride.experiments.errors import ConfigError
+from rllib_ride.verbs.arguments import file_path, finite
 from rllib_ride.verbs.exit_codes import DONE, FAILED
 from rllib_ride.verbs.table import print_table
 
@@ -25,14 +25,16 @@ def add_parser(verbs: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "run_dirs",
         nargs="+",
-        type=Path,
+        type=file_path,
         metavar="RUN_DIR",
         help="a trial's folder, an experiment's, or the storage of several",
     )
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="where to write it")
+    parser.add_argument(
+        "--out", type=file_path, required=True, metavar="DIR", help="where to write it"
+    )
     parser.add_argument(
         "--threshold",
-        type=float,
+        type=finite,
         metavar="RETURN",
         help="mean return that counts as solved; default: 0.6 for MultiRoom-N7-S4 and -N10-S4 and "
         "KeyCorridorS3R3, 0.5 for the others",
@@ -56,6 +58,8 @@ def report(args: argparse.Namespace) -> int:
         files, notes = write_report(readings, args.out, command=command, threshold=args.threshold)
     except ValueError as error:
         raise ConfigError(str(error)) from error
+    except OSError as error:  # a disk that is full, a folder that may not be written to
+        raise ConfigError(f"--out {args.out} cannot be written: {error}") from error
     for note in notes:
         print(note, file=sys.stderr)
     url = _save_to_wandb(readings.runs, args.threshold) if args.wandb else None

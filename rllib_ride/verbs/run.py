@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rllib_ride.verbs.arguments import add_experiment, planned_trials
+from rllib_ride.verbs.arguments import add_experiment, file_path, planned_trials
 from rllib_ride.verbs.check import check
 from rllib_ride.verbs.exit_codes import DONE, FAILED, INTERRUPTED
 from rllib_ride.verbs.table import print_table
@@ -26,7 +26,7 @@ def add_parser(verbs: argparse._SubParsersAction) -> None:
     parser.set_defaults(verb=run)
     add_experiment(parser)
     parser.add_argument(
-        "--storage", type=Path, default=Path("runs"), metavar="DIR", help="default: runs/"
+        "--storage", type=file_path, default=Path("runs"), metavar="DIR", help="default: runs/"
     )
     parser.add_argument("--resume", action="store_true", help="go on from the last checkpoints")
     parser.add_argument("--wandb", choices=["off", "offline", "online"], default="off")

@@ -16,9 +16,14 @@ def print_table(rows: list[dict[str, Any]]) -> None:
         table.add_column(name, overflow="fold")
     for row in rows:
         table.add_row(*(escape(_cell(value)) for value in row.values()))  # [x] is no markup
-    console = Console()
+
+    class PlainConsole(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # rich would end the process with 1
+
+    console = PlainConsole()
     if not console.is_terminal:  # a file or a pipe has no width to fit into
-        console = Console(width=1000)
+        console = PlainConsole(width=1000)
     console.print(table)
 
 

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 from rllib_ride.experiments.errors import ConfigError, one_line
 from rllib_ride.verbs import analyze, bench, check, doctor, estimate, evaluate, list, report, run
@@ -22,6 +23,8 @@ VERBS = (
     bench,
     doctor,
 )
+
+_LONGEST_MESSAGE = 1000  # characters
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -67,8 +70,13 @@ def _nobody_reads() -> bool:
     return False
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        super().error(one_line(message)[:_LONGEST_MESSAGE])  # it may be of any argument
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="rllib-ride", description="Intrinsic rewards for RLlib, and the RIDE paper's runs."
     )
     verbs = parser.add_subparsers(required=True, metavar="VERB")

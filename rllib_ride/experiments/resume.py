@@ -13,7 +13,7 @@ from ray.tune import Callback
 
 from rllib_ride.experiments.build import algorithm_config
 from rllib_ride.experiments.checkpoints import whole_checkpoints
-from rllib_ride.experiments.errors import ConfigError
+from rllib_ride.experiments.errors import ConfigError, one_line, shown
 from rllib_ride.experiments.trial import Trial
 from rllib_ride.experiments.tune_internals import register_checkpoints
 from rllib_ride.reading import MIB, read_json
@@ -62,14 +62,16 @@ def _read_trials(path: Path) -> list[Trial]:
             raise ValueError("not what a run writes")
     except (OSError, TypeError, ValueError) as error:  # TypeError: an entry is none of a Trial's
         raise ConfigError(
-            f"{path} does not say what the run was started with, so it cannot go on: {error}"
+            f"{path} does not say what the run was started with, so it cannot go on: "
+            f"{one_line(str(error))}"
         ) from None
     return trials
 
 
 def _is_whole(trial: Trial) -> bool:
     """Whether its name and frames are what they must be; the rest is compared as it is."""
-    return type(trial.name) is str and {type(trial.frames), type(trial.schedule_frames)} == {int}
+    is_name = isinstance(trial.name, str) and trial.name.isprintable() and len(trial.name) < 256
+    return is_name and {type(trial.frames), type(trial.schedule_frames)} == {int}
 
 
 def _with_more_frames(now: Trial, before: Trial) -> Trial:
@@ -100,7 +102,7 @@ def _difference(before: Sequence[Trial], now: Sequence[Trial]) -> str | None:
         for key, value in old.to_dict().items():
             got = new.to_dict()[key]
             if got != value and not (key == "frames" and got > value):
-                return f"{key} of {old.name} is {value}, not {got}"
+                return f"{key} of {old.name} is {shown(value)}, not {shown(got)}"
     return None
 
 

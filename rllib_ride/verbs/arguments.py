@@ -48,10 +48,10 @@ def add_experiment(verb: argparse.ArgumentParser) -> None:
 def file_path(text: str) -> Path:
     """A name that a file or folder can have, be it there or not."""
     try:
-        os.lstat(text)
+        os.stat(text)
     except (FileNotFoundError, NotADirectoryError):
         pass
-    except (OSError, ValueError) as error:  # such as a name too long, or with a NUL in it
+    except (OSError, ValueError) as error:  # a name too long, a link to itself, a NUL
         why = getattr(error, "strerror", None) or error
         raise argparse.ArgumentTypeError(f"{shown(text)} is no path: {why}") from None
     return Path(text)

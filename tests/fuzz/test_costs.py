@@ -83,7 +83,6 @@ SPECIAL: dict[str, tuple[Callable[[Path], None], str]] = {
     "a folder": (Path.mkdir, "it is a folder, want a file"),
     "a pipe": (pipe, "it is a pipe, want a file"),
     "endless zeros": (lambda path: path.symlink_to("/dev/zero"), "it is a device, want a file"),
-    "a link to itself": (lambda path: path.symlink_to(path), "symbolic links"),
     "no text": (lambda path: path.write_bytes(b"\xff\xfe\0\1"), "can't decode"),
     "UTF-16": (lambda path: path.write_text(GOOD, "utf-16"), "can't decode"),
     "NULs": (lambda path: path.write_bytes(bytes(1000)), "#x0000"),

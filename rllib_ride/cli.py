@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import select
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -61,13 +62,17 @@ def _run_verb(argv: Sequence[str] | None) -> int:
 
 
 def _nobody_reads() -> bool:
-    """Whether what has been printed cannot be written; then it goes nowhere, at exit too."""
+    """Whether the reader of the output has gone; what is printed then goes nowhere, at exit too."""
     try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return True
-    return False
+        stdout = sys.stdout.fileno()
+    except (OSError, ValueError):  # it is no file
+        return False
+    poll = select.poll()
+    poll.register(stdout, 0)
+    if not any(event & select.POLLERR for _, event in poll.poll(0)):
+        return False
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stdout)
+    return True
 
 
 class _Parser(argparse.ArgumentParser):

@@ -126,6 +126,11 @@ def test_a_bad_file_is_told_in_one_message_and_nothing_is_written(
             "argument --seed: must be a whole number of at least 0",
         ),
         (["run", "x.yaml", "--set", "gamma"], "argument --set: must be KEY=VALUE, not 'gamma'"),
+        (["run", "x.yaml", "--set", "a=[1"], "'a': '[1' is not readable as YAML: expected ',' or"),
+        (["run", "x.yaml", "--frames", "1e16"], "argument --frames: must be at most 1e+15"),
+        (["run", "x" * 5000], "... (5,002 characters) is no path: File name too long"),
+        (["check", "x.yaml", "--set", "num_env_runners=1e9"], "must be at most 10000, not 1000000"),
+        (["check", "x.yaml", "--set", "num_learners=1.5"], "x.yaml: trial ride_Empty-5x5_seed1: "),
         (["run", "x.yaml", "--frames", "-3"], "argument --frames: must be a positive whole number"),
         (
             ["run", "x.yaml", "--stop-at-return", "nan"],
@@ -248,3 +253,18 @@ def test_help_and_a_mistyped_key_answer_before_ray_and_torch_are_imported(folder
 
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("argv", [["list", "methods"], ["list", "methods", "--json"]])
+def test_output_that_nobody_reads_ends_the_command_quietly(folder, argv):
+    """As in `rllib-ride report runs | head`: like a command that SIGPIPE has ended, 128 + 13."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "rllib_ride.cli", *argv],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    process.stdout.close()
+
+    assert process.stderr.read() == ""
+    assert process.wait() == 141

@@ -100,6 +100,13 @@ def test_frames_in_every_spelling(tmp_path, frames):
         ),
         ("seed: 1", "seed: []", "key 'seed' must name at least one seed, not []"),
         ("seed: 1", "seed: [1, 1]", "key 'seed' names a seed twice, not [1, 1]"),
+        ("30e6", "1e16", "key 'frames' must be at most 1e+15, not 1e+16"),
+        (
+            "seed: 1",
+            "seed: 3e9",
+            "key 'seed' must be a whole number of at least 0 and at most 2147",
+        ),
+        ("multiroom\n", "x" * 101 + "\n", "key 'experiment' must have at most 100 characters"),
         ("seed: 1", "seed: one", "key 'seed' must be a whole number of at least 0"),
         ("seed: 1", "seed: -1", "key 'seed' must be a whole number of at least 0"),
         ("method: ride", "method: []", "key 'method' must name at least one method, not []"),
@@ -143,6 +150,11 @@ def test_a_wrong_key_or_value_is_told_in_one_message(tmp_path, before, after, me
         ("experiment: x\nseed: 1\nseed: 2\n", " line 3: key 'seed' is given twice"),
         ("config: {lr: 1, lr: 2}\n", " line 1: key 'lr' is given twice"),
         ("experiment: !!python/name:os.system x\n", " line 1: could not determine a constructor"),
+        ("config: {1: 2}\n", " line 1: a key must be text, not '1' (quotes make it one)"),
+        ("config: {on: 2}\n", " line 1: a key must be text, not 'on'"),
+        ("seed: !!int x\n", " line 1: 'x' is no int"),
+        ("seed: 36893488147419103232\n", " line 1: '36893488147419103232' has more than 64 bits"),
+        ("config: &a {b: *a}\n", " line 1: an alias stands in the very part that it is of"),
         ("- ride\n", ": must hold keys and values"),
         ("", ": must hold keys and values"),
     ],
@@ -154,6 +166,25 @@ def test_a_file_that_does_not_parse_is_told_with_its_line(tmp_path, text, messag
         load_spec(path)
 
     assert str(error.value).startswith(f"{path}{message}")
+
+
+def test_aliases_and_merges_are_written_out(tmp_path):
+    """A merged mapping may have its own value of a key, and be merged again further up."""
+    text = """
+config:
+  a: &base {lr: 1, gamma: 0.9}
+  b: {c: &own {<<: *base, lr: 2}}
+  d: {<<: *own}
+"""
+    config = load_spec(write(tmp_path, GOOD + text)).config
+
+    assert config["b"]["c"] == config["d"] == {"lr": 2, "gamma": 0.9}
+
+
+def test_a_date_is_text(tmp_path):
+    """As JSON has it, which a run's settings are kept in."""
+    text = GOOD + "config: {day: 2001-01-01}\n"
+    assert load_spec(write(tmp_path, text)).config == {"day": "2001-01-01"}
 
 
 def test_a_missing_file_is_told_with_the_nearest_there_is(tmp_path):

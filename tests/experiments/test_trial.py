@@ -134,3 +134,33 @@ def test_a_trial_survives_json():
     trial = expand(spec())[7]
 
     assert Trial(**json.loads(json.dumps(trial.to_dict()))) == trial
+
+
+def test_settings_too_long_for_a_folders_name_are_cut_to_a_checksum():
+    spec = ExperimentSpec(
+        experiment="x",
+        env="MiniGrid-Empty-5x5-v0",
+        method="ride",
+        seed=1,
+        frames=1,
+        grid={"intrinsic.method_config": [{"x": "ä" * 500}, {"x": "ä" * 501}]},
+    )
+    names = [trial.name for trial in expand(spec)]
+    assert len(set(names)) == 2
+    for name in names:
+        assert name.startswith("ride_Empty-5x5_method_config=") and name.endswith("_seed1")
+        assert len(name.encode()) < 160
+
+
+def test_more_trials_than_anyone_runs_are_refused():
+    spec = ExperimentSpec(
+        experiment="x",
+        env="MiniGrid-Empty-5x5-v0",
+        method="ride",
+        seed=[1, 2],
+        frames=1,
+        grid={"lr": list(range(5001))},
+    )
+    with pytest.raises(ConfigError, match="together make 10,002 trials, want at most 10,000"):
+        expand(spec)
+    assert len(expand(spec, seeds=[1])) == 5001

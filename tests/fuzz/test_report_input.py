@@ -38,7 +38,7 @@ FACTS = {
     "preset": "tuned",
 }
 CURVE = curve_text(frames=[100, 200, 300], return_mean=[None, 0.25, 0.5], fps=[9, 9, 9])
-drawn = settings(max_examples=max(8, settings().max_examples // 5))  # with figures: a second each
+drawn = settings(max_examples=max(3, settings().max_examples // 20))  # with figures: a second each
 
 json_values = st.recursive(
     st.none()
@@ -99,7 +99,7 @@ def check(readings: Readings) -> None:
     for run in readings.runs:
         frames = run.curve["frames"].to_numpy()
         assert np.isfinite(frames).all() and (np.diff(frames) > 0).all() and (frames >= 0).all()
-        assert (run.curve.dtypes == float).all()
+        assert all(kind.kind == "f" for kind in run.curve.dtypes)
         assert len(run.label) < 200 and len(run.task) < 1000 and run.task.isprintable()
 
 

@@ -189,7 +189,7 @@ def _first_message(error: ValidationError) -> str:
     problems = sorted(error.errors(), key=lambda problem: problem["type"] != "extra_forbidden")
     problem = problems[0]
     if not problem["loc"]:  # of keys together
-        return str(problem["ctx"]["error"])
+        return str(problem.get("ctx", {}).get("error", one_line(problem["msg"])))
     key = ".".join(str(part) for part in problem["loc"])
     match problem["type"]:
         case "extra_forbidden":

@@ -92,6 +92,8 @@ class _Loader(yaml.SafeLoader):
 
     def _extent(self, node: yaml.Node) -> tuple[int, int]:
         if isinstance(node, yaml.ScalarNode):
+            if any("\ud800" <= c <= "\udfff" for c in node.value):
+                raise _fault(f"{shown(node.value)} has half a character", node.start_mark)
             return len(node.value) + 1, 1
         pairs = isinstance(node, yaml.MappingNode)
         inner = [part for pair in node.value for part in pair] if pairs else node.value

@@ -152,6 +152,7 @@ def test_a_wrong_key_or_value_is_told_in_one_message(tmp_path, before, after, me
         ("experiment: !!python/name:os.system x\n", " line 1: could not determine a constructor"),
         ("config: {1: 2}\n", " line 1: a key must be text, not '1' (quotes make it one)"),
         ("config: {on: 2}\n", " line 1: a key must be text, not 'on'"),
+        ('"\\ud800": 1\n', " line 1: '\\ud800' has half a character"),
         ("seed: !!int x\n", " line 1: 'x' is no int"),
         ("seed: 36893488147419103232\n", " line 1: '36893488147419103232' has more than 64 bits"),
         ("config: &a {b: *a}\n", " line 1: an alias stands in the very part that it is of"),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from helpers.typed import is_one_message
@@ -109,6 +109,7 @@ def test_any_yaml(text: str) -> None:
 
 
 @given(st.dictionaries(near_keys, values, max_size=12))
+@example({"\ud800": None})
 def test_any_mapping(content: dict[str, Any]) -> None:
     outcome(dumped(content))
 

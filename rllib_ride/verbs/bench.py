@@ -65,9 +65,8 @@ def bench(args: argparse.Namespace) -> int:
     from rllib_ride.experiments.bench.memory import process_started_at
     from rllib_ride.experiments.build import algorithm_config, checked_request
 
-    checked_request(
-        trials[0], algorithm_config(trials[0])
-    )  # refuses now what no trial could be built with
+    # Refuses now what no trial could be built with.
+    checked_request(trials[0], algorithm_config(trials[0]))
     if args.compare:
         figures.check_comparable(trials)
     try:

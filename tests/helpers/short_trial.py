@@ -1,8 +1,8 @@
 """Trains a short trial in a process of its own, and prints its curve and a digest of its weights.
 
-`python -m helpers.short_trial OPTIONS`, options in JSON: `preset`, `method` and `algorithm`, the
-number of `updates`, perhaps `load`, the folder of a checkpoint to go on from, and perhaps `save`:
-the number of updates after which to save, and where to.
+`python -m helpers.short_trial OPTIONS`, options in JSON: `method`, the number of `updates`, and
+perhaps: `ppo`, true for PPO in place of a trial's IMPALA; `load`, the folder of a checkpoint to go
+on from; `save`, the number of updates after which to save, and where to.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 TESTS = Path(__file__).parents[1]
+
+ENV = "MiniGrid-MultiRoom-N2-S4-v0"
 
 ONE_UPDATE_A_ROW = {
     "num_envs_per_env_runner": 4,
@@ -48,36 +50,68 @@ def _main(options: dict[str, Any]) -> dict[str, Any]:
     import ray
     import tree
 
-    from helpers.trials import trial
     from rllib_ride.experiments.progress import Progress
-    from rllib_ride.experiments.trainable import TrialTrainable
 
     ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="error")
-    ours = trial(
-        method=options["method"],
-        env=options.get("env", "MiniGrid-MultiRoom-N2-S4-v0"),
-        config=ONE_UPDATE_A_ROW,
-        frames=10**9,
-    )
-    trainable = TrialTrainable({"trial": ours.to_dict()})
+    trained = (_ppo if options.get("ppo") else _trial)(options["method"])
     if "load" in options:
-        trainable.load_checkpoint(options["load"])
+        trained.load_checkpoint(options["load"])
     save_after, folder = options.get("save", (0, None))
     rows = []
     for update in range(1, options["updates"] + 1):
-        row = vars(Progress.of(trainable.train()))
+        row = vars(Progress.of(trained.train()))
         del row["wall_s"]
         rows.append({key: None if math.isnan(value) else value for key, value in row.items()})
         if update == save_after:
-            trainable.save_checkpoint(folder)
-    state = trainable._algorithm.learner_group.get_state()["learner"]
+            trained.save_checkpoint(folder)
+    algorithm = getattr(trained, "_algorithm", trained)
+    state = algorithm.learner_group.get_state()["learner"]
     digests = {
         key: hashlib.sha256(b"".join(_bytes(x) for x in tree.flatten(state[key]))).hexdigest()
         for key in ("rl_module", "optimizer")
     }
-    trainable.stop()
+    trained.stop()
     ray.shutdown()
     return {"rows": rows, **digests}
+
+
+def _trial(method: str) -> Any:
+    from helpers.trials import trial
+    from rllib_ride.experiments.trainable import TrialTrainable
+
+    ours = trial(method=method, env=ENV, config=ONE_UPDATE_A_ROW, frames=10**9)
+    return TrialTrainable({"trial": ours.to_dict()})
+
+
+def _ppo(method: str) -> Any:
+    from ray.rllib.algorithms.ppo import PPO, PPOConfig
+
+    import rllib_ride
+    from rllib_ride.rllib.running import load_running, save_running
+
+    class Kept(PPO):
+        def save_checkpoint(self, folder: str) -> None:
+            super().save_checkpoint(folder)
+            save_running(self, folder)
+
+        def load_checkpoint(self, folder: str) -> None:
+            super().load_checkpoint(folder)
+            load_running(self, folder)
+
+    config = (
+        PPOConfig()
+        .environment(ENV)
+        .env_runners(num_env_runners=0, num_envs_per_env_runner=4, rollout_fragment_length=16)
+        .learners(num_learners=0)
+        .training(
+            train_batch_size_per_learner=64, minibatch_size=32, num_epochs=2, use_kl_loss=False
+        )
+        .reporting(min_time_s_per_iteration=0)
+        .debugging(seed=7)
+    )
+    rllib_ride.add_intrinsic_reward(config, method=method)
+    config.algo_class = Kept
+    return config.build_algo()
 
 
 def _bytes(leaf: Any) -> bytes:

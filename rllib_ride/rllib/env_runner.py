@@ -83,7 +83,8 @@ class BatchedEnvRunner(LockStepEnvRunner):
         if running["env"].num_envs != self.num_envs:
             return False
         self.env.env = running["env"]
-        vars(self).update(running["kept"])
+        for name, value in running["kept"].items():
+            setattr(self, name, value)
         assert isinstance(self.module, TorchRLModule)
         self._actor = LockStepActor(self.module, self.num_envs, self.device)
         self._actor.state = running["state"]

@@ -15,7 +15,7 @@ import tree
 from ray import cloudpickle
 
 from helpers.trials import trial
-from rllib_ride.experiments.trainable import TrialTrainable
+from rllib_ride.experiments.trainable import NEW_EPISODES, TrialTrainable
 from rllib_ride.rllib import running
 from rllib_ride.rllib.weights import WEIGHTS_FILE
 from rllib_ride.seal import SEAL_FILE, SealError
@@ -124,6 +124,26 @@ def test_a_seal_of_before_the_formats_goes_on(
     restored = build("ride")
     restored.load_checkpoint(str(tmp_path))
     assert restored.train()["frames"] > seal["frames"] > 0
+
+
+def test_after_a_failure_other_steps_are_taken(
+    build: Callable[..., TrialTrainable], tmp_path: Path
+) -> None:
+    saved = build("ride")
+    saved.train()
+    saved.save_checkpoint(str(tmp_path))
+    went_on, tried_again = build("ride"), build("ride")
+    tried_again.config[NEW_EPISODES] = True
+    for restored in (went_on, tried_again):
+        restored.load_checkpoint(str(tmp_path))
+
+    def runner(trainable: TrialTrainable) -> Any:
+        return trainable._algorithm.env_runner
+
+    ids = [runner(trainable)._episode_ids for trainable in (saved, went_on)]
+    assert ids[0] == ids[1]
+    assert not runner(went_on)._needs_initial_reset
+    assert runner(tried_again)._needs_initial_reset
 
 
 def test_no_file_of_a_checkpoint_holds_tensors_of_a_device(

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from ray.rllib.core.rl_module.torch import TorchRLModule
 
-from rllib_ride.analysis.policy import UNREADABLE
-from rllib_ride.intrinsic import Transitions
+from rllib_ride.analysis.policy import UNREADABLE, Policy, seal_with_weights
+from rllib_ride.intrinsic import Transitions, get_method
 from rllib_ride.rllib.module import IntrinsicModule
 from rllib_ride.rllib.ray_internals import module_folder
 from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID
+from rllib_ride.rllib.weights import load_weights
 
 
-def load_intrinsic(checkpoint: Path) -> IntrinsicModule | None:
+def load_intrinsic(checkpoint: Path, policy: Policy) -> IntrinsicModule | None:
     """The intrinsic networks in a checkpoint; None if it was trained without.
+
+    Args:
+        checkpoint: As `load_policy` takes it, and unpickles it only where that does.
+        policy: The policy in it.
 
     Raises:
         ValueError: They are not whole, or of a method that is not importable here.
@@ -27,7 +34,11 @@ def load_intrinsic(checkpoint: Path) -> IntrinsicModule | None:
     if not path.is_dir():
         return None
     try:
-        module = TorchRLModule.from_checkpoint(str(path.resolve()))
+        seal = seal_with_weights(checkpoint)
+        if seal is None:
+            module = TorchRLModule.from_checkpoint(str(path.resolve()))
+        else:
+            module = _load(checkpoint, seal["modules"][INTRINSIC_MODULE_ID], policy.module)
     except (ImportError, *UNREADABLE) as error:
         raise ValueError(
             f"{checkpoint}: its intrinsic networks cannot be loaded: "
@@ -35,6 +46,17 @@ def load_intrinsic(checkpoint: Path) -> IntrinsicModule | None:
         ) from error
     assert isinstance(module, IntrinsicModule)
     module.eval()
+    return module
+
+
+def _load(checkpoint: Path, config: Mapping[str, Any], policy: TorchRLModule) -> IntrinsicModule:
+    """By PyTorch's weights and the seal's description."""
+    module = IntrinsicModule(
+        observation_space=policy.observation_space,
+        action_space=policy.action_space,
+        model_config={**config, "method_class": get_method(config["method"])},
+    )
+    module.load_state_dict(load_weights(checkpoint, INTRINSIC_MODULE_ID))
     return module
 
 

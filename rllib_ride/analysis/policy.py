@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
+from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.rl_module.torch import TorchRLModule
 
 import rllib_ride  # noqa: F401 (registers the environments)
 from rllib_ride.envs.catalog import evaluation_options
+from rllib_ride.rllib.policy import RecurrentPolicy
 from rllib_ride.rllib.ray_internals import checkpoint_config, checkpoint_frames, module_folder
+from rllib_ride.rllib.weights import load_weights
+from rllib_ride.seal import SEAL_FILE, space_text, verified
 
 UNREADABLE = (
     AttributeError,  # a class that is not where it was
@@ -62,64 +67,114 @@ class Policy:
 def load_policy(checkpoint: Path, env: str | None = None) -> Policy:
     """The policy in a checkpoint of RLlib's algorithm; neither Learner nor EnvRunner is built.
 
+    Of a checkpoint with weights under a seal, which trials write, nothing is unpickled.
+
     Args:
         checkpoint: A folder that `Algorithm.save_to_path` or a trial wrote, `checkpoint_000003`.
         env: Environment to play in; None: the one it was trained in, with its options. Another has
             its own options, but for what a policy sees of a MiniGrid level.
 
     Raises:
-        ValueError: No such checkpoint, or an environment unknown or of other spaces.
+        ValueError: No such checkpoint, one that is not whole, or an environment unknown or of other
+            spaces.
     """
-    module_path = module_folder(checkpoint)
-    if not module_path.is_dir():
+    if not module_folder(checkpoint).is_dir():
         there = sorted(path.name for path in checkpoint.glob("checkpoint_*"))
         hint = f"; did you mean {checkpoint / there[-1]}?" if there else ""
         raise ValueError(f"{checkpoint}: no checkpoint of a trial or RLlib algorithm{hint}")
+    seal = seal_with_weights(checkpoint)
     try:
-        module = TorchRLModule.from_checkpoint(str(module_path.resolve()))
-        config = checkpoint_config(checkpoint)
-        trained_in, options = config["env"], dict(config["env_config"])
-        frames_trained = checkpoint_frames(checkpoint)
+        return _load_by_rllib(checkpoint, env) if seal is None else _load(checkpoint, seal, env)
+    except _CannotPlay:
+        raise
     except ImportError as error:
         raise ValueError(f"{checkpoint}: it needs what cannot be imported here: {error}") from error
     except UNREADABLE as error:
         raise ValueError(
             f"{checkpoint}: not a whole checkpoint: {type(error).__name__}: {error}"
         ) from error
+
+
+def seal_with_weights(checkpoint: Path) -> dict[str, Any] | None:
+    """The seal of a whole checkpoint whose weights need no unpickling; None if they do.
+
+    Raises:
+        ValueError: The checkpoint has a seal, but is not what was sealed.
+    """
+    if not (checkpoint / SEAL_FILE).exists():
+        return None
+    seal = verified(checkpoint)
+    return seal if seal["format"] >= 1 else None
+
+
+class _CannotPlay(ValueError):
+    """The environment cannot be made, or is not one that the policy can play in."""
+
+
+def _load(checkpoint: Path, seal: Mapping[str, Any], env: str | None) -> Policy:
+    """By PyTorch's weights and the seal's description."""
+    play_env, play_options = _where(env, seal["env"], seal["env_options"])
+    spaces = _spaces_of(play_env, play_options)
+    for kind, space in spaces.items():
+        _check_space(kind, space_text(space), seal[f"{kind}_space"], play_env)
+    module = RecurrentPolicy(
+        observation_space=spaces["observation"],
+        action_space=spaces["action"],
+        model_config=seal["modules"][DEFAULT_MODULE_ID],
+    )
+    module.load_state_dict(load_weights(checkpoint))
+    module.eval()
+    return Policy(module, play_env, play_options, seal["frames"], trained_in=seal["env"])
+
+
+def _load_by_rllib(checkpoint: Path, env: str | None) -> Policy:
+    """By RLlib's own files, which are pickles: whoever wrote them chooses what runs here."""
+    module = TorchRLModule.from_checkpoint(str(module_folder(checkpoint).resolve()))
+    config = checkpoint_config(checkpoint)
+    frames_trained = checkpoint_frames(checkpoint)
+    play_env, play_options = _where(env, config["env"], config["env_config"])
     module.eval()
     policy = Policy(
         module=module,
-        env=env or trained_in,
-        env_options={
-            **(options if env in (None, trained_in) else _what_is_seen(options, env)),
-            **evaluation_options(env or trained_in),
-        },
+        env=play_env,
+        env_options=play_options,
         frames_trained=frames_trained,
-        trained_in=trained_in,
+        trained_in=config["env"],
         normalize_actions=config["normalize_actions"],
         clip_actions=config["clip_actions"],
     )
-    _check_spaces(policy)
+    for kind, space in _spaces_of(play_env, play_options).items():
+        _check_space(kind, space, getattr(module, f"{kind}_space"), play_env)
     return policy
 
 
-def _what_is_seen(options: dict[str, Any], env: str) -> dict[str, Any]:
+def _where(
+    env: str | None, trained_in: str, options: Mapping[str, Any]
+) -> tuple[str, dict[str, Any]]:
+    """The environment to play in, with its options."""
+    if env in (None, trained_in):
+        return trained_in, {**options, **evaluation_options(trained_in)}
+    return env, {**_what_is_seen(options, env), **evaluation_options(env)}
+
+
+def _what_is_seen(options: Mapping[str, Any], env: str) -> dict[str, Any]:
     spec = gym.registry.get(env)
     is_minigrid = spec is not None and spec.vector_entry_point == f"{_MINIGRIDS}:{env}"
     return {key: options[key] for key in _SEEN if key in options} if is_minigrid else {}
 
 
-def _check_spaces(policy: Policy) -> None:
+def _spaces_of(env: str, options: Mapping[str, Any]) -> dict[str, gym.Space]:
     try:
-        env = policy.make_env(num_envs=1)
-    except (gym.error.Error, TypeError) as error:  # a package is missing, say, or an option
-        raise ValueError(f"environment {policy.env}: {error}") from error
-    spaces = {"observation": env.single_observation_space, "action": env.single_action_space}
-    env.close()
-    for kind, space in spaces.items():
-        wanted = getattr(policy.module, f"{kind}_space")
-        if space != wanted:
-            raise ValueError(
-                f"environment {policy.env} has the {kind} space {space}; the policy was trained "
-                f"with {wanted}"
-            )
+        made = gym.make_vec(env, num_envs=1, **options)
+    except Exception as error:  # a package is missing, say, or an option: of any type of its own
+        raise _CannotPlay(f"environment {env}: {error}") from error
+    spaces = {"observation": made.single_observation_space, "action": made.single_action_space}
+    made.close()
+    return spaces
+
+
+def _check_space(kind: str, space: Any, wanted: Any, env: str) -> None:
+    if space != wanted:
+        raise _CannotPlay(
+            f"environment {env} has the {kind} space {space}; the policy was trained with {wanted}"
+        )

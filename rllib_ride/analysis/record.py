@@ -50,7 +50,8 @@ def load_agent(checkpoint: Path, env: str | None = None) -> Agent:
     Raises:
         ValueError: No such checkpoint, or no MiniGrid environment: there is no level to look at.
     """
-    agent = Agent(load_policy(checkpoint, env=env), load_intrinsic(checkpoint))
+    policy = load_policy(checkpoint, env=env)
+    agent = Agent(policy, load_intrinsic(checkpoint, policy))
     with contextlib.closing(agent.policy.make_env(1)) as one:
         try:
             _levels_of(one)

@@ -68,6 +68,7 @@ class MiniGridVectorEnv(VectorEnv):
         **kwargs: of the environment's class, over those the id was registered with.
 
     Attributes:
+        can_be_pickled: True: a copy of it goes on as it would have gone on itself.
         envs: the N environments of the package, to look at. Their `gen_obs` may be switched off;
             `MiniGridEnv.gen_obs(env)` gives a view.
 
@@ -81,6 +82,7 @@ class MiniGridVectorEnv(VectorEnv):
         "render_fps": MiniGridEnv.metadata["render_fps"],
     }
 
+    can_be_pickled = True
     envs: Sequence[Any] = ()
 
     def __init__(

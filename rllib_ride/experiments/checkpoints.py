@@ -1,50 +1,73 @@
-"""Whole checkpoints, told from those that a kill or a full disk left half written.
+"""Checkpoints of trials: sealed when saved, and told from half ones when a run goes on.
 
-Tune copies a checkpoint into the trial's folder file by file. `seal` lists the files with their
-hashes before that; only a folder in which all of them have arrived is whole.
+Tune copies a checkpoint into the trial's folder file by file. The seal, written before that, lists
+the files with their hashes; only a folder in which all of them have arrived is whole.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
+import contextlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-SEAL_FILE = "seal.json"
+from rllib_ride.experiments.trial import Trial
+from rllib_ride.rllib.weights import module_configs, module_spaces
+from rllib_ride.seal import (
+    HalfSeal,
+    SealError,
+    check_seal,
+    read_seal,
+    space_text,
+    verified,
+    write_seal,
+)
+
+if TYPE_CHECKING:
+    from ray.rllib.algorithms.algorithm import Algorithm
 
 
-def seal(folder: str | Path, result: Mapping[str, Any]) -> None:
-    """Writes the hashes of the checkpoint's files, and the result it was made after."""
-    folder = Path(folder)
-    text = json.dumps({"files": _hashes(folder), "result": result}, default=_plain)
-    (folder / SEAL_FILE).write_text(text, encoding="utf-8")
+def seal(folder: str | Path, result: Mapping[str, Any], **facts: Any) -> None:
+    """Seals a checkpoint with the trial's result that it was made after, and other facts."""
+    write_seal(Path(folder), {**facts, "frames": result.get("frames", 0), "result": result})
+
+
+def identity(trial: Trial, algorithm: Algorithm) -> dict[str, Any]:
+    """What a checkpoint must have been made of for this trial to go on from it."""
+    observation_space, action_space = module_spaces(algorithm)
+    return {
+        "method": trial.method,
+        "env": trial.env,
+        "env_options": trial.env_options,
+        "observation_space": space_text(observation_space),
+        "action_space": space_text(action_space),
+        "modules": module_configs(algorithm),
+    }
 
 
 def result_of(folder: Path) -> dict[str, Any] | None:
     """The result that a checkpoint was made after; None if the checkpoint is not whole."""
     try:
-        sealed = json.loads((folder / SEAL_FILE).read_text(encoding="utf-8"))
-        return sealed["result"] if _hashes(folder) == sealed["files"] else None
-    except (OSError, ValueError, KeyError):
+        return verified(folder)["result"]
+    except (OSError, SealError):
         return None
+
+
+def refuse_others(trial: Trial, trial_folder: Path) -> None:
+    """Refuses a trial whose checkpoints are not its own, or of a newer format, before it starts.
+
+    Half ones are passed over. What takes an environment to know, its spaces, is left to the trial.
+
+    Raises:
+        SealError: Of the newest such checkpoint.
+    """
+    wanted = {"method": trial.method, "env": trial.env, "env_options": trial.env_options}
+    for folder in sorted(trial_folder.glob("checkpoint_*"), reverse=True):
+        with contextlib.suppress(HalfSeal):
+            check_seal(folder, read_seal(folder), wanted)
 
 
 def whole_checkpoints(trial_folder: Path) -> list[tuple[Path, dict[str, Any]]]:
     """The whole checkpoints of a trial with their results, oldest first."""
     found = [(path, result_of(path)) for path in sorted(trial_folder.glob("checkpoint_*"))]
     return [(path, result) for path, result in found if result is not None]
-
-
-def _hashes(folder: Path) -> dict[str, str]:
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != SEAL_FILE)
-    return {
-        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in files
-    }
-
-
-def _plain(value: Any) -> Any:
-    """NumPy's numbers as Python's; of anything else its text."""
-    return value.item() if hasattr(value, "item") else str(value)

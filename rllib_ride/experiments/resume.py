@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING, Any
 from ray.tune import Callback
 
 from rllib_ride.experiments.build import algorithm_config
-from rllib_ride.experiments.checkpoints import whole_checkpoints
+from rllib_ride.experiments.checkpoints import refuse_others, whole_checkpoints
 from rllib_ride.experiments.errors import ConfigError, one_line, shown
+from rllib_ride.experiments.trainable import NEW_EPISODES
 from rllib_ride.experiments.trial import Trial
 from rllib_ride.experiments.tune_internals import register_checkpoints
 from rllib_ride.reading import MIB, read_json
 from rllib_ride.run_files import TRIALS_FILE, write_whole
+from rllib_ride.seal import SealError
 
 if TYPE_CHECKING:
+    from ray.tune import Checkpoint
     from ray.tune.experiment import Trial as TuneTrial
 
 
@@ -33,8 +36,9 @@ def resumed_trials(trials: Sequence[Trial], folder: Path) -> list[Trial]:
     """The trials, each with the schedules it was started with and perhaps more frames.
 
     Raises:
-        ConfigError: `folder` holds no run, or one of other settings; or the learning rate would be
-            0 over the added frames.
+        ConfigError: `folder` holds no run, or one of other settings; its checkpoints are of another
+            method or environment or of a newer format; or the learning rate would be 0 over the
+            added frames.
     """
     recorded = folder / TRIALS_FILE
     if not recorded.exists():
@@ -51,6 +55,11 @@ def resumed_trials(trials: Sequence[Trial], folder: Path) -> list[Trial]:
             f"{folder} holds a run of other settings: {difference}. A run is resumed "
             "with the file and options it was started with"
         )
+    for trial in trials:
+        try:
+            refuse_others(trial, folder / trial.name)
+        except SealError as error:
+            raise ConfigError(str(error)) from error
     return list(trials)
 
 
@@ -109,6 +118,9 @@ def _difference(before: Sequence[Trial], now: Sequence[Trial]) -> str | None:
 class ResumeCallback(Callback):
     """Gives Tune's trials their settings and checkpoints before they go on.
 
+    A trial goes on in the middle of its episodes, with the steps it would have taken; one that has
+    failed since its checkpoint begins new ones, or it would come to the same failure again.
+
     A killed run may have saved a checkpoint and deleted another since Tune last wrote its state,
     and may have left half a checkpoint. The newest whole one on the disk is where a trial goes on.
     """
@@ -124,9 +136,26 @@ class ResumeCallback(Callback):
         self._done = True
         for trial in trials:
             ours = self._trials[trial.config["trial"]["name"]]
-            trial.set_config({"trial": ours.to_dict()})
+            trial.set_config({"trial": ours.to_dict(), NEW_EPISODES: trial.num_failures > 0})
             if not trial.is_finished():
                 _take_stock(trial)
+
+    def on_trial_recover(
+        self, iteration: int, trials: list[TuneTrial], trial: TuneTrial, **info: Any
+    ) -> None:
+        """Notes that the trial has failed."""
+        trial.set_config({**trial.config, NEW_EPISODES: True})
+
+    def on_checkpoint(
+        self,
+        iteration: int,
+        trials: list[TuneTrial],
+        trial: TuneTrial,
+        checkpoint: Checkpoint,
+        **info: Any,
+    ) -> None:
+        """Notes that it is past the failure."""
+        trial.set_config({**trial.config, NEW_EPISODES: False})
 
 
 def _take_stock(trial: TuneTrial) -> None:

@@ -10,15 +10,23 @@ from ray.tune import Trainable
 from ray.tune.execution.placement_groups import PlacementGroupFactory
 from ray.tune.result import DONE, SHOULD_CHECKPOINT
 
-from rllib_ride.experiments import checkpoints
 from rllib_ride.experiments.build import algorithm_class, algorithm_config, resource_request
+from rllib_ride.experiments.checkpoints import identity, seal
 from rllib_ride.experiments.last_episodes import LastEpisodes
 from rllib_ride.experiments.progress import Progress
 from rllib_ride.experiments.trial import Trial
+from rllib_ride.rllib.running import load_running, save_running
+from rllib_ride.rllib.weights import save_weights
+from rllib_ride.seal import check_seal, verified
+
+NEW_EPISODES = "new_episodes"
 
 
 class TrialTrainable(Trainable):
     """Trains the trial in `config["trial"]`; its checkpoints are those of RLlib's algorithm.
+
+    `config["new_episodes"]` is for a trial that has failed: it goes on from its checkpoint with
+    other steps than those that led to the failure.
 
     Tune's param space then holds a few plain values a trial, not an RLlib config of hundreds, and
     `Algorithm.from_checkpoint` reads what a run leaves behind.
@@ -59,21 +67,26 @@ class TrialTrainable(Trainable):
         return result
 
     def save_checkpoint(self, checkpoint_dir: str) -> None:
-        """Saves the algorithm in RLlib's own layout."""
+        """Saves the algorithm in RLlib's own layout, its weights once more, and a seal on all."""
         self._algorithm.save_to_path(checkpoint_dir)
         self._last_episodes.save(checkpoint_dir)
-        checkpoints.seal(checkpoint_dir, self._last_result or {})
+        save_weights(self._algorithm, checkpoint_dir)
+        save_running(self._algorithm, checkpoint_dir)
+        seal(checkpoint_dir, self._last_result or {}, **identity(self._trial, self._algorithm))
         self._saved_at = time.monotonic()
 
     def load_checkpoint(self, checkpoint: Any) -> None:
-        """Goes on from a checkpoint's folder: weights, optimizers, schedules, frames.
+        """Goes on from a checkpoint's folder: weights, optimizers, schedules, frames, episodes.
 
         Raises:
-            ValueError: A file of the checkpoint is missing or not what was saved.
+            SealError: It is not whole, of a newer format, or of another method, environment,
+                spaces or networks.
         """
-        if checkpoints.result_of(Path(checkpoint)) is None:
-            raise ValueError(f"{checkpoint}: files are missing or not as they were saved")
+        folder = Path(checkpoint)
+        check_seal(folder, verified(folder), identity(self._trial, self._algorithm))
         self._algorithm.restore_from_path(checkpoint)
+        if not self.config.get(NEW_EPISODES):
+            load_running(self._algorithm, checkpoint)
         self._last_episodes.load(checkpoint)
 
     def cleanup(self) -> None:

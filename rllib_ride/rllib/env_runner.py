@@ -23,6 +23,17 @@ from rllib_ride.rllib.ray_internals import LockStepEnvRunner
 from rllib_ride.rllib.settings import ENV_FRAMES, IntrinsicSettings
 from rllib_ride.rllib.visits import StateVisits, numeric_entries
 
+_OF_EPISODES = (
+    "_episode_ids",
+    "_length",
+    "_num_starts",
+    "_obs",
+    "_piece_started",
+    "_resetting",
+    "_return",
+    "_visits",
+)
+
 
 class BatchedEnvRunner(LockStepEnvRunner):
     """Drop-in `env_runner_cls` for Gymnasium vector environments and any TorchRLModule.
@@ -56,6 +67,30 @@ class BatchedEnvRunner(LockStepEnvRunner):
         ended = int((rollout.terminated | rollout.truncated).sum())
         self.log_fragment(rollout.num_transitions, ended)
         return cut_rollout(rollout, self._episode_ids, self._piece_started)
+
+    def running_episodes(self) -> dict[str, Any] | None:
+        """The environments and all that is known of their episodes, to be pickled.
+
+        None between episodes, or for environments that are not known to survive it.
+        """
+        if self._needs_initial_reset or not getattr(self.vector_env, "can_be_pickled", False):
+            return None
+        kept = {name: getattr(self, name) for name in _OF_EPISODES}
+        return {"env": self.vector_env, "state": self._actor.state, "kept": kept}
+
+    def go_on_with(self, running: dict[str, Any]) -> bool:
+        """Takes over what `running_episodes` gave; False if it is of another number of them."""
+        if running["env"].num_envs != self.num_envs:
+            return False
+        self.env.env = running["env"]
+        for name, value in running["kept"].items():
+            setattr(self, name, value)
+        assert isinstance(self.module, TorchRLModule)
+        self._actor = LockStepActor(self.module, self.num_envs, self.device)
+        self._actor.state = running["state"]
+        self._episode_began = np.full(self.num_envs, time.perf_counter())
+        self._needs_initial_reset = False
+        return True
 
     def _record(self, num_steps: int, explore: bool) -> Rollout:
         """Steps all environments `num_steps` times."""

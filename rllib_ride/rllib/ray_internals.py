@@ -6,20 +6,23 @@ Written for Ray 2.60. The next release breaks this file, or nothing.
 from __future__ import annotations
 
 import abc
+import contextlib
 import math
 import pickle
+import queue
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 import numpy as np
+import ray
 from gymnasium.vector import AutoresetMode
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.algorithms.impala.torch.impala_torch_learner import IMPALATorchLearner
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.callbacks.callbacks import RLlibCallback
 from ray.rllib.connectors.connector_v2 import ConnectorV2
-from ray.rllib.core import DEFAULT_MODULE_ID
+from ray.rllib.core import COMPONENT_RL_MODULE, DEFAULT_MODULE_ID
 from ray.rllib.core.learner.learner import Learner
 from ray.rllib.core.learner.torch.torch_learner import TorchLearner
 from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
@@ -27,13 +30,23 @@ from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.env.env_context import EnvContext
 from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
 from ray.rllib.env.single_agent_episode import SingleAgentEpisode
-from ray.rllib.utils.metrics import ENV_RUNNER_RESULTS, NUM_ENV_STEPS_SAMPLED_LIFETIME
+from ray.rllib.utils.metrics import (
+    ENV_RUNNER_RESULTS,
+    NUM_ENV_STEPS_SAMPLED_LIFETIME,
+)
+from ray.rllib.utils.metrics import (
+    NUM_TRAINING_STEP_CALLS_SINCE_LAST_SYNCH_WORKER_WEIGHTS as _CALLS_SINCE_SYNC,
+)
 from ray.rllib.utils.metrics.metrics_logger import MetricsLogger
 from ray.tune.registry import ENV_CREATOR, _global_registry
+
+if TYPE_CHECKING:
+    from ray.rllib.algorithms.algorithm import Algorithm
 
 EPISODE_RETURN_SQUARED_MEAN = "episode_return_squared_mean"
 """Metric beside RLlib's `episode_return_mean`: their standard deviation merges over runners."""
 
+_STATE_AFTER_UPDATE = "_rl_module_state_after_update"
 _STEP_CALLBACKS = ("on_episode_created", "on_episode_start", "on_episode_step", "on_episode_end")
 
 
@@ -193,10 +206,21 @@ class FailingLoudly(IMPALATorchLearner):
     def update(self, *args: Any, **kwargs: Any) -> Any:
         """As RLlib's.
 
+        In one process the policy's weights for the EnvRunner are those of the update before this
+        one. RLlib reads them while the learner thread is about to replace them: which of the two
+        it gets would depend on the threads' speed, and two runs of one seed would differ.
+
         Raises:
             RuntimeError: If the learner thread has failed; its error is the cause.
         """
+        before = None
+        if self.config.num_learners == 0 and kwargs.pop("return_state", False):
+            with contextlib.suppress(queue.Empty):
+                self._learner_state = self._learner_state_queue.get_nowait()
+            before = self._learner_state
         results = super().update(*args, **kwargs)
+        if before is not None:
+            results[_STATE_AFTER_UPDATE] = before
         if self._failure is not None:
             raise RuntimeError(f"an update failed: {self._failure}") from self._failure
         return results
@@ -297,6 +321,34 @@ def make_single_env(config: AlgorithmConfig) -> Any:
 def is_tune_env(name: str) -> bool:
     """Whether `ray.tune.register_env` has this name."""
     return _global_registry.contains(ENV_CREATOR, name)
+
+
+def weights_on_their_way(algorithm: Algorithm) -> dict[str, Any]:
+    """The weights that a local EnvRunner acts with, and when it is to have those after them.
+
+    IMPALA hands over the weights of one update after the next one. A local Learner's are then in
+    its queue; they are the Learner's own, and not kept twice.
+    """
+    runner, learner = algorithm.env_runner, algorithm.learner_group._learner
+    weights = {"acting": runner.module.get_state(), "seq_no": runner._weights_seq_no}
+    if isinstance(learner, FailingLoudly):
+        weights["is_queued"] = not learner._learner_state_queue.empty()
+        weights["calls_since_sync"] = algorithm._counters[_CALLS_SINCE_SYNC]
+    return weights
+
+
+def set_weights_on_their_way(algorithm: Algorithm, weights: dict[str, Any]) -> None:
+    """Puts back what `weights_on_their_way` gave, after the Learner's own are restored."""
+    runner, learner = algorithm.env_runner, algorithm.learner_group._learner
+    runner.module.set_state(weights["acting"])
+    runner._weights_seq_no = weights["seq_no"]
+    if not isinstance(learner, FailingLoudly):
+        return
+    algorithm._counters[_CALLS_SINCE_SYNC] = weights["calls_since_sync"]
+    if weights["is_queued"]:
+        state = learner.get_state(COMPONENT_RL_MODULE, inference_only=True)
+        state[COMPONENT_RL_MODULE] = ray.put(state[COMPONENT_RL_MODULE])
+        learner._learner_state_queue.put_nowait(state)
 
 
 def module_folder(checkpoint: Path, module_id: str = DEFAULT_MODULE_ID) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import shutil
 from pathlib import Path
@@ -9,7 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rllib_ride.experiments.checkpoints import SEAL_FILE, result_of, seal, whole_checkpoints
+from helpers.trials import TRIAL, trial
+from rllib_ride.experiments.checkpoints import refuse_others, result_of, seal, whole_checkpoints
+from rllib_ride.seal import FORMAT, SEAL_FILE, SealError
 
 RESULT = {"frames": np.int64(120), "return_mean": math.nan, "learners": {"loss": np.float32(0.5)}}
 
@@ -61,3 +64,20 @@ def test_a_broken_one_is_not_whole(tmp_path: Path, how: str) -> None:
     ((path, result),) = whole_checkpoints(tmp_path)
     assert path == whole
     assert result["frames"] == 30
+
+
+def test_another_trials_checkpoint_and_a_newer_one_are_refused_before_the_start(
+    tmp_path: Path,
+) -> None:
+    folder = checkpoint(tmp_path / "checkpoint_000002")
+    seal(folder, RESULT, method="icm", env=TRIAL.env, env_options={})
+    refuse_others(trial(method="icm"), tmp_path)
+    (checkpoint(tmp_path / "checkpoint_000003") / SEAL_FILE).write_text("{")  # passed over
+    with pytest.raises(SealError, match="000002: method is 'icm', and this trial has 'ride'"):
+        refuse_others(TRIAL, tmp_path)
+
+    newer = checkpoint(tmp_path / "checkpoint_000004")
+    told = json.loads((newer / SEAL_FILE).read_text())
+    (newer / SEAL_FILE).write_text(json.dumps({**told, "format": FORMAT + 1}))
+    with pytest.raises(SealError, match=f"000004: format is {FORMAT + 1}, and "):
+        refuse_others(trial(method="icm"), tmp_path)

@@ -15,6 +15,7 @@ from helpers.trials import TRIAL, result, trial
 from rllib_ride.experiments.checkpoints import seal
 from rllib_ride.experiments.errors import ConfigError
 from rllib_ride.experiments.resume import ResumeCallback, resumed_trials, write_trials
+from rllib_ride.experiments.trainable import NEW_EPISODES
 from rllib_ride.experiments.trial import Trial
 
 
@@ -121,6 +122,28 @@ def test_a_trial_goes_on_from_its_newest_whole_checkpoint(tmp_path: Path, tune_k
     assert ours.config["trial"]["frames"] == 9000
     assert ours.storage is not None
     assert ours.storage.current_checkpoint_index == 6
+
+
+def test_a_trial_that_failed_begins_new_episodes_until_it_has_a_checkpoint(tmp_path: Path) -> None:
+    ours, callback = tune_trial(tmp_path), ResumeCallback([TRIAL])
+    callback.on_step_begin(0, [ours])
+    assert ours.config == {"trial": TRIAL.to_dict(), NEW_EPISODES: False}
+    callback.on_trial_recover(1, [ours], ours)
+    assert ours.config[NEW_EPISODES]
+    callback.on_checkpoint(2, [ours], ours, None)  # type: ignore[arg-type]
+    assert not ours.config[NEW_EPISODES]
+
+    ours.run_metadata.num_failures = 1  # and the run was ended before the next checkpoint
+    ResumeCallback([TRIAL]).on_step_begin(0, [ours])
+    assert ours.config[NEW_EPISODES]
+
+
+def test_a_checkpoint_of_another_method_is_refused_before_the_start(tmp_path: Path) -> None:
+    folder = checkpoint(tmp_path / TRIAL.name, 3, mean=0.5)
+    seal(folder, {}, method="icm")
+    write_trials([TRIAL], tmp_path)
+    with pytest.raises(ConfigError, match="000003: method is 'icm', and this trial has 'ride'"):
+        resumed_trials([TRIAL], tmp_path)
 
 
 def test_the_best_and_the_last_are_kept(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from ray.rllib.core.rl_module.multi_rl_module import MultiRLModule, MultiRLModul
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.env.multi_agent_env import MultiAgentEnv
 from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
+from ray.rllib.utils import force_list
 
 from rllib_ride.intrinsic.method import IntrinsicMethod
 from rllib_ride.intrinsic.registry import get_method
@@ -44,6 +45,7 @@ from rllib_ride.rllib.ray_internals import (
     refuse_unsupported_sampling,
     skipped_in_lock_step,
 )
+from rllib_ride.rllib.recurring_errors import EndRecurringErrors
 from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID, IntrinsicSettings
 from rllib_ride.rllib.stock_runner import CountingEnvRunner
 from rllib_ride.rllib.visits import observation_entry
@@ -106,6 +108,7 @@ def add_intrinsic_reward(
 
     chosen.store_in(config)
     config.env_runners(env_runner_cls=_runner(config))
+    _end_recurring_errors(config)
     if spec is not None and spec.vector_entry_point is not None:
         config.env_runners(
             gym_env_vectorize_mode=gym.VectorizeMode.VECTOR_ENTRY_POINT,
@@ -141,6 +144,13 @@ def add_intrinsic_reward(
         )
     )
     return config
+
+
+def _end_recurring_errors(config: AlgorithmConfig) -> None:
+    """Adds the callback that does, to those the user has set."""
+    callbacks = force_list(config.callbacks_on_env_runners_recreated)
+    if not any(isinstance(callback, EndRecurringErrors) for callback in callbacks):
+        config.callbacks(on_env_runners_recreated=[*callbacks, EndRecurringErrors()])
 
 
 def _check_shared(config: AlgorithmConfig, method: str, policy: RLModuleSpec) -> None:

@@ -24,7 +24,7 @@ from ray.rllib.utils import force_list
 
 from rllib_ride.intrinsic.method import IntrinsicMethod
 from rllib_ride.intrinsic.registry import get_method
-from rllib_ride.intrinsic.spaces import check_action_space, check_observation_space
+from rllib_ride.intrinsic.spaces import check_action_space, check_observation_space, image_shape
 from rllib_ride.rllib.connectors import LearnerPipeline
 from rllib_ride.rllib.env_runner import BatchedEnvRunner
 from rllib_ride.rllib.learner import (
@@ -98,6 +98,11 @@ def add_intrinsic_reward(
     settings.setdefault("counts", "full" if _reports_state_keys(spec) else "view")
     chosen = _settings(method=method, coef=coef, **settings)
     observation_space, action_space = _spaces(config, spec)
+    if isinstance(action_space, gym.spaces.Box) and not action_space.shape:
+        raise ValueError(
+            f"environment {config.env}: action space {action_space} has no axis, which RLlib's "
+            "distributions need; want shape (1,)"
+        )
     if not custom_connectors(config):  # which may make of the spaces what they like
         _check_spaces(config.env, observation_space, action_space, chosen)
     is_ppo = isinstance(config, PPOConfig)
@@ -171,13 +176,11 @@ def _policy(
     """The user's own module, or the paper's where it fits, or RLlib's."""
     spec = policy_spec(config)
     if spec is not None:
+        if not custom_connectors(config):
+            _check_recurrent(config, spec, observation_space, action_space)
         return spec
-    image: gym.Space | None = observation_space
-    if isinstance(observation_space, gym.spaces.Dict):
-        image = observation_space.get(IMAGE)
-    is_image = isinstance(image, gym.spaces.Box) and len(image.shape) == 3
     is_given = has_model_config(config) or bool(custom_connectors(config))
-    if is_image and isinstance(action_space, gym.spaces.Discrete) and not is_given:
+    if _suits_recurrent(observation_space, action_space) and not is_given:
         return RLModuleSpec(module_class=RecurrentPolicy)
     if not isinstance(observation_space, gym.spaces.Box) and not custom_connectors(config):
         raise ValueError(
@@ -187,6 +190,35 @@ def _policy(
             "FlattenObservations())"
         )
     return RLModuleSpec()
+
+
+def _check_recurrent(
+    config: AlgorithmConfig,
+    spec: RLModuleSpec,
+    observation_space: gym.Space,
+    action_space: gym.Space,
+) -> None:
+    """Refuses spaces that the paper's network, which every preset names, cannot be built on."""
+    if spec.module_class is None or not issubclass(spec.module_class, RecurrentPolicy):
+        return
+    if not _suits_recurrent(observation_space, action_space):
+        raise ValueError(
+            f"environment {config.env}: {spec.module_class.__name__}, the network of the presets, "
+            f"needs images, shape (H, W, C), and Discrete actions, not {observation_space} and "
+            f"{action_space}"
+        )
+
+
+def _suits_recurrent(observation_space: gym.Space, action_space: gym.Space) -> bool:
+    """Whether the paper's network can be built on these."""
+    image: Any = observation_space
+    if isinstance(observation_space, gym.spaces.Dict):
+        image = observation_space.get(IMAGE)
+    try:
+        image_shape(image)
+    except ValueError:
+        return False
+    return isinstance(action_space, gym.spaces.Discrete)
 
 
 def _check_config(config: AlgorithmConfig) -> None:

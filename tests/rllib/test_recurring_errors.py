@@ -32,7 +32,7 @@ def build(ray_session: None) -> Iterator[Callable[..., Algorithm]]:
             num_env_runners=num_env_runners, num_envs_per_env_runner=2, rollout_fragment_length=5
         )
         made.rl_module(rl_module_spec=RLModuleSpec(module_class=Indifferent))
-        made.training(train_batch_size_per_learner=10)
+        made.training(train_batch_size_per_learner=10 * num_env_runners)
         if algorithm == "ppo":
             made.training(minibatch_size=10, num_epochs=1)
             made.env_runners(sample_timeout_s=1)

@@ -33,11 +33,13 @@ class TellingErrors(SingleAgentEnvRunner):
         return f"{type(self._last_error).__name__}: {self._last_error}"
 
     def sample(self, **kwargs: Any) -> list[Any]:
-        """As RLlib's; the first one after an error begins with new environments."""
-        if self.env is None and self._last_error is None:
-            return super().sample(**kwargs)  # beside remote runners, where it has none
+        """As RLlib's; the first one after an error begins with new environments.
+
+        A local runner, which has none beside remote ones, makes its own: IMPALA asks it to stand in
+        when all of those are away.
+        """
         try:
-            if self._last_error is not None:
+            if self.env is None or self._last_error is not None:
                 self._renew_env()
             episodes: list[Any] = super().sample(**kwargs)
         except Exception as error:

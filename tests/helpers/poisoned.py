@@ -14,18 +14,28 @@ METHOD = "helpers.poisoned:poisoned"
 
 
 class Poisoned(IntrinsicMethod):
-    """Pays 1 a step; `poison` is the number that comes instead, and `where` what it is put into."""
+    """Pays 1 a step; `poison` is the number that comes instead, and `where` what it is put into.
+
+    Args:
+        observation_space: Any.
+        action_space: Any.
+        good_batches: Until the bonus is poisoned by itself.
+    """
 
     where: str | None = None
     poison = float("nan")
 
-    def __init__(self, observation_space: Any, action_space: Any) -> None:
+    def __init__(
+        self, observation_space: Any, action_space: Any, good_batches: float = float("inf")
+    ) -> None:
         super().__init__(observation_space, action_space)
         self.scale = torch.nn.Linear(1, 1)
+        self._good_batches = good_batches
 
     def bonus(self, transitions: Transitions) -> Tensor:
         bonus = transitions.mask.float()
-        if self.where == "bonus":
+        self._good_batches -= 1
+        if self.where == "bonus" or self._good_batches < 0:
             first = transitions.mask.nonzero()[0]
             bonus[tuple(first)] = self.poison
         return bonus

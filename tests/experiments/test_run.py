@@ -299,10 +299,10 @@ def test_a_trial_that_fails_is_told_in_short_with_the_file_that_has_it_all(tmp_p
 
 @pytest.mark.parametrize("on_nonfinite", ["stop", "skip"])
 def test_a_number_that_is_not_finite_ends_a_trial_at_once_or_is_counted(tmp_path, on_nonfinite):
-    write(tmp_path, "MiniGrid-Empty-5x5-v0", frames=3_000)
+    write(tmp_path, "MiniGrid-Empty-5x5-v0", frames=400)
     file = tmp_path / "tiny.yaml"
     file.write_text(file.read_text().replace("method: ride", f"method: {POISONED}"))
-    settings = {"on_nonfinite": on_nonfinite, "method_config": {"good_batches": 50}}
+    settings = {"on_nonfinite": on_nonfinite, "method_config": {"good_batches": 3}}
 
     code, out, err = command(
         *("run", "tiny.yaml", "--json"),

@@ -139,7 +139,7 @@ def _misfit(array: np.ndarray | None, space: gym.Space) -> str:
     if (
         array is not None
         and array.shape == space.shape
-        and np.can_cast(array.dtype, space.dtype, "same_kind")
+        and (array.dtype == space.dtype or np.can_cast(array.dtype, space.dtype, "same_kind"))
     ):
         return ""
     found = "is missing" if array is None else f"has shape {array.shape} and {array.dtype}"

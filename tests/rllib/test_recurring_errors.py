@@ -55,8 +55,15 @@ def train_until(algo: Algorithm, condition: Callable[[int], bool]) -> None:
         assert time.monotonic() < until
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.parametrize("num_env_runners", [1, 2])
+@pytest.mark.parametrize(
+    ("algorithm", "num_env_runners"),
+    [
+        ("ppo", 1),
+        pytest.param("ppo", 2, marks=pytest.mark.slow),
+        pytest.param("impala", 1, marks=pytest.mark.slow),
+        pytest.param("impala", 2, marks=pytest.mark.slow),
+    ],
+)
 def test_an_error_that_comes_again_ends_the_training(
     build: Any, algorithm: str, num_env_runners: int
 ) -> None:
@@ -69,6 +76,7 @@ def test_an_error_that_comes_again_ends_the_training(
         train_until(algo, lambda frames: False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_one_that_comes_now_and_then_costs_its_fragments(build: Any, algorithm: str) -> None:
     """In each environment's fifth episode: the sixth fragment, after which they are new."""
@@ -78,11 +86,12 @@ def test_one_that_comes_now_and_then_costs_its_fragments(build: Any, algorithm: 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize(("algorithm", "num_env_runners"), [("ppo", 2), ("impala", 1)])
 def test_a_runner_that_is_killed_is_started_again_any_number_of_times(
-    build: Any, algorithm: str
+    build: Any, algorithm: str, num_env_runners: int
 ) -> None:
-    algo = build(algorithm, num_env_runners=2)
+    """IMPALA's only one too: the Algorithm's own stands in for it."""
+    algo = build(algorithm, num_env_runners=num_env_runners)
     for _ in range(5):  # more often than errors may come in a row
         (pid, *_) = algo.env_runner_group.foreach_env_runner(
             lambda runner: os.getpid(), local_env_runner=False
@@ -99,6 +108,7 @@ def test_a_runner_that_is_killed_is_started_again_any_number_of_times(
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_runner_that_hangs_is_waited_for(build: Any, algorithm: str) -> None:
     """For PPO, which has a time limit, what it then gives is lost."""

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 MAX_FAILURES = 3
 """Retries of a trial between two checkpoints, for Tune's `FailureConfig`."""
 
+HOPELESS = "hopeless"
+"""In a result: what comes next is an error that a retry would not help."""
+
 
 class RetryCallback(Callback):
     """Counts failures from the last checkpoint on: a day on spot machines may have any number.
@@ -38,8 +41,10 @@ class RetryCallback(Callback):
         result: dict[str, Any],
         **info: Any,
     ) -> None:
-        """Notes that the trial does train."""
+        """Notes that the trial does train, or that its next failure is its last."""
         self._reported.add(trial.trial_id)
+        if result.get(HOPELESS):
+            trial.run_metadata.num_failures = MAX_FAILURES
 
     def on_checkpoint(
         self,

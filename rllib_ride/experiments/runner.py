@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -222,5 +223,6 @@ def _outcomes(
 
 def _last_line(error: Exception) -> str:
     """The line of a traceback that says what happened."""
-    lines = [line for line in str(error).splitlines() if line.strip()]
-    return lines[-1].strip() if lines else type(error).__name__
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    # An error's class comes with its module, which is for programmers.
+    return re.sub(r"^(\w+\.)+(?=\w+: )", "", lines[-1]) if lines else type(error).__name__

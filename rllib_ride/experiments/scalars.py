@@ -12,13 +12,14 @@ from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.utils.metrics import LEARNER_RESULTS
 
 from rllib_ride.experiments.progress import Progress
-from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID
+from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID, SKIPPED_UPDATES
 
 _OF_THE_POLICY = {
     "policy/total_loss": "total_loss",
     "policy/policy_loss": "mean_pi_loss",
     "policy/value_loss": "mean_vf_loss",
     "policy/entropy": "entropy",
+    "policy/skipped_updates": SKIPPED_UPDATES,
 }
 # RLlib names what it adds itself after the optimizer or the module.
 _RLLIBS_OWN = ("num_", "module_train_batch", "weights_seq_no", "curr_entropy_coeff")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,9 @@ from rllib_ride.experiments.build import algorithm_class, algorithm_config, reso
 from rllib_ride.experiments.checkpoints import identity, seal
 from rllib_ride.experiments.last_episodes import LastEpisodes
 from rllib_ride.experiments.progress import Progress
+from rllib_ride.experiments.retry import HOPELESS
 from rllib_ride.experiments.trial import Trial
+from rllib_ride.rllib.nonfinite import NonFiniteError, keep_batches_in
 from rllib_ride.rllib.running import load_running, save_running
 from rllib_ride.rllib.weights import save_weights
 from rllib_ride.seal import check_seal, verified
@@ -45,17 +48,31 @@ class TrialTrainable(Trainable):
         """Builds the algorithm; Tune calls this in the trial's own process."""
         self._trial = Trial(**config["trial"])
         rllib = algorithm_config(self._trial)
+        if self._trial_storage is not None:
+            keep_batches_in(rllib, self._trial_storage.trial_fs_path)
         # With Tune's storage the algorithm has no folder of its own under ~/ray_results.
         self._algorithm = algorithm_class(rllib)(config=rllib, storage=self._trial_storage)
         self._last_episodes = LastEpisodes()
         self._saved_at = time.monotonic()
+        self._hopeless: str | None = None
 
     def step(self) -> dict[str, Any]:
         """One iteration of the algorithm; ends the trial at its frames, or once it is solved.
 
         The result is RLlib's with `frames` and `return_mean` on top, for what compares trials.
+
+        Raises:
+            NonFiniteError: A number is not finite and the trial's setting is to stop then. A result
+                that says so comes first, the last one over again: Tune is not to try it again.
         """
-        result = self._algorithm.train()
+        if self._hopeless is not None:
+            raise NonFiniteError(self._hopeless)
+        try:
+            result = self._algorithm.train()
+        except NonFiniteError as error:
+            self._hopeless = str(error).splitlines()[-1]  # a remote Learner's has a traceback
+            last = self._last_result or {"frames": 0, "return_mean": math.nan}
+            return {**last, HOPELESS: True, DONE: False, SHOULD_CHECKPOINT: False}
         self._last_episodes.update(result)
         result.pop("config", None)  # hundreds of keys in every line of Tune's result.json
         now = Progress.of(result)

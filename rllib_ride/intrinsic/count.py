@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 import gymnasium as gym
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -30,6 +31,7 @@ class Count(IntrinsicMethod):
     def __init__(self, observation_space: gym.Space, action_space: gym.Space) -> None:
         super().__init__(observation_space, action_space)
         self._visits = VisitTable()
+        self._last_keys = np.zeros(0, np.int64)  # of the states that the last bonus entered
 
     @torch.no_grad()
     def bonus(self, transitions: Transitions) -> Tensor:
@@ -38,7 +40,8 @@ class Count(IntrinsicMethod):
         Enters the visits first, in order of time: asking twice counts them twice.
         """
         keys = transitions.pack(transitions.state_keys)  # [n]
-        n = torch.from_numpy(self._visits.visit(keys.numpy(force=True)))  # [n]
+        self._last_keys = keys.numpy(force=True)
+        n = torch.from_numpy(self._visits.visit(self._last_keys))  # [n]
         return transitions.unpack(bonuses.count(n.to(keys.device)))
 
     def loss(self, transitions: Transitions) -> tuple[Tensor, dict[str, Tensor]]:
@@ -46,6 +49,11 @@ class Count(IntrinsicMethod):
         device = transitions.mask.device
         visited_states = torch.tensor(float(len(self._visits)), device=device)
         return torch.zeros((), device=device), {"visited_states": visited_states}
+
+    def take_back(self) -> None:
+        """Takes the last bonus's visits out of the table."""
+        self._visits.take_back(self._last_keys)
+        self._last_keys = self._last_keys[:0]
 
     def get_extra_state(self) -> Tensor:
         """The visits, for `state_dict`; no buffer, as load_state_dict fixes the size of those."""

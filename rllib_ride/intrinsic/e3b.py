@@ -47,6 +47,7 @@ class E3b(IntrinsicMethod):
         self.embedding = Embedding(observation_space)
         self.inverse_model = InverseModel(self.embedding.num_features, action_space)
         self._covariances: OrderedDict[int, Tensor] = OrderedDict()  # by episode, each [D, D]
+        self._covariances_before = self._covariances  # the last bonus
 
     @torch.no_grad()
     def bonus(self, transitions: Transitions) -> Tensor:
@@ -55,6 +56,7 @@ class E3b(IntrinsicMethod):
         Enters the states left into their episodes' C: asking twice enters them twice. C is of
         double precision here, see `bonuses.e3b`, and of single where it is kept.
         """
+        self._covariances_before = self._covariances.copy()  # each matrix is replaced, not changed
         phi = self._states(transitions)  # [T+1, B, D]
         bonus = phi.new_zeros(transitions.mask.shape)  # [T, B]
         for rows in _waves(transitions):
@@ -80,6 +82,10 @@ class E3b(IntrinsicMethod):
             transitions.unpack(l_inv), transitions.mask
         )
         return loss, {"inverse_loss": loss.detach()}
+
+    def take_back(self) -> None:
+        """Takes the last bonus's states out of their episodes' C."""
+        self._covariances = self._covariances_before
 
     def _states(self, transitions: Transitions) -> Tensor:
         """The embedding of each state, [T+1, B, D] of double precision; 0 where there is none."""

@@ -84,3 +84,10 @@ class IntrinsicMethod(nn.Module, ABC):
         Returns:
             The loss, coefficients included, and what to log: scalars by name, without gradient.
         """
+
+    def take_back(self) -> None:
+        """Forgets what the last `bonus` noted of its transitions: nothing was learned from them.
+
+        For methods whose `bonus` remembers something from batch to batch. Called at most once after
+        a `bonus`, when an update is skipped because a number in it is not finite.
+        """

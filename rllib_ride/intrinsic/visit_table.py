@@ -52,8 +52,7 @@ class VisitTable:
         Returns:
             How often each was visited so far, the visit just made included, [n].
         """
-        scrambled = scramble(keys.astype(np.uint64))
-        fingerprints = (scrambled >> np.uint64(64 - self._fingerprint_bits)).astype(np.int64)
+        fingerprints = self._fingerprints(keys)
         counts = np.ones(len(keys), dtype=np.int64)
         done = 0
         while True:
@@ -64,6 +63,16 @@ class VisitTable:
             if done == len(keys):
                 return counts
             self._resize(2 * len(self._slots), self._slots)
+
+    def take_back(self, keys: NDArray[np.integer]) -> None:
+        """Undoes one visit of each state; states without a visit left are no longer in the table.
+
+        Args:
+            keys: [n], as `visit` had them. Those that a full table had no room for are passed over.
+        """
+        self._num_states = _unvisit(self._slots, self._fingerprints(keys))
+        # Slots have become empty at which searches for others would end: all are entered anew.
+        self._resize(len(self._slots), self._slots)
 
     def entries(self) -> NDArray[np.int32]:
         """What the table holds, [len(self), 2], to be saved: `load` reads it.
@@ -80,6 +89,11 @@ class VisitTable:
             num_slots *= 2
         self._resize(num_slots, states)
         self._num_states = len(states)
+
+    def _fingerprints(self, keys: NDArray[np.integer]) -> NDArray[np.int64]:
+        """By which states are known, [n]."""
+        scrambled = scramble(keys.astype(np.uint64))
+        return (scrambled >> np.uint64(64 - self._fingerprint_bits)).astype(np.int64)
 
     def _resize(self, num_slots: int, states: NDArray[np.int64]) -> None:
         slots = np.zeros(num_slots, dtype=np.int64)
@@ -122,6 +136,26 @@ def _visit(
                 slots[slot] += 1
             counts[i] = slots[slot] & _MAX_COUNT
     return len(fingerprints), added
+
+
+@numba.njit(cache=True)
+def _unvisit(slots: NDArray[np.int64], fingerprints: NDArray[np.int64]) -> int:
+    """Counts one visit less of each state, empties the slots of those without one.
+
+    Returns:
+        The number of states that are left.
+    """
+    for fingerprint in fingerprints:
+        slot = _find(slots, fingerprint)
+        if slots[slot] & _MAX_COUNT > 0:
+            slots[slot] -= 1
+    num_states = 0
+    for i in range(len(slots)):
+        if slots[i] & _MAX_COUNT > 0:
+            num_states += 1
+        else:
+            slots[i] = 0
+    return num_states
 
 
 @numba.njit(cache=True)

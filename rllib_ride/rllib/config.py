@@ -20,10 +20,11 @@ from ray.rllib.core.rl_module.multi_rl_module import MultiRLModule, MultiRLModul
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.env.multi_agent_env import MultiAgentEnv
 from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
+from ray.rllib.utils import force_list
 
 from rllib_ride.intrinsic.method import IntrinsicMethod
 from rllib_ride.intrinsic.registry import get_method
-from rllib_ride.intrinsic.spaces import check_action_space, check_observation_space
+from rllib_ride.intrinsic.spaces import check_action_space, check_observation_space, image_shape
 from rllib_ride.rllib.connectors import LearnerPipeline
 from rllib_ride.rllib.env_runner import BatchedEnvRunner
 from rllib_ride.rllib.learner import (
@@ -44,6 +45,7 @@ from rllib_ride.rllib.ray_internals import (
     refuse_unsupported_sampling,
     skipped_in_lock_step,
 )
+from rllib_ride.rllib.recurring_errors import EndRecurringErrors
 from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID, IntrinsicSettings
 from rllib_ride.rllib.stock_runner import CountingEnvRunner
 from rllib_ride.rllib.visits import observation_entry
@@ -96,6 +98,11 @@ def add_intrinsic_reward(
     settings.setdefault("counts", "full" if _reports_state_keys(spec) else "view")
     chosen = _settings(method=method, coef=coef, **settings)
     observation_space, action_space = _spaces(config, spec)
+    if isinstance(action_space, gym.spaces.Box) and not action_space.shape:
+        raise ValueError(
+            f"environment {config.env}: action space {action_space} has no axis, which RLlib's "
+            "distributions need; want shape (1,)"
+        )
     if not custom_connectors(config):  # which may make of the spaces what they like
         _check_spaces(config.env, observation_space, action_space, chosen)
     is_ppo = isinstance(config, PPOConfig)
@@ -106,6 +113,7 @@ def add_intrinsic_reward(
 
     chosen.store_in(config)
     config.env_runners(env_runner_cls=_runner(config))
+    _end_recurring_errors(config)
     if spec is not None and spec.vector_entry_point is not None:
         config.env_runners(
             gym_env_vectorize_mode=gym.VectorizeMode.VECTOR_ENTRY_POINT,
@@ -143,6 +151,13 @@ def add_intrinsic_reward(
     return config
 
 
+def _end_recurring_errors(config: AlgorithmConfig) -> None:
+    """Adds the callback that does, to those the user has set."""
+    callbacks = force_list(config.callbacks_on_env_runners_recreated)
+    if not any(isinstance(callback, EndRecurringErrors) for callback in callbacks):
+        config.callbacks(on_env_runners_recreated=[*callbacks, EndRecurringErrors()])
+
+
 def _check_shared(config: AlgorithmConfig, method: str, policy: RLModuleSpec) -> None:
     if policy.module_class is None or not issubclass(policy.module_class, RecurrentPolicy):
         raise ValueError(
@@ -161,13 +176,11 @@ def _policy(
     """The user's own module, or the paper's where it fits, or RLlib's."""
     spec = policy_spec(config)
     if spec is not None:
+        if not custom_connectors(config):
+            _check_recurrent(config, spec, observation_space, action_space)
         return spec
-    image: gym.Space | None = observation_space
-    if isinstance(observation_space, gym.spaces.Dict):
-        image = observation_space.get(IMAGE)
-    is_image = isinstance(image, gym.spaces.Box) and len(image.shape) == 3
     is_given = has_model_config(config) or bool(custom_connectors(config))
-    if is_image and isinstance(action_space, gym.spaces.Discrete) and not is_given:
+    if _suits_recurrent(observation_space, action_space) and not is_given:
         return RLModuleSpec(module_class=RecurrentPolicy)
     if not isinstance(observation_space, gym.spaces.Box) and not custom_connectors(config):
         raise ValueError(
@@ -177,6 +190,35 @@ def _policy(
             "FlattenObservations())"
         )
     return RLModuleSpec()
+
+
+def _check_recurrent(
+    config: AlgorithmConfig,
+    spec: RLModuleSpec,
+    observation_space: gym.Space,
+    action_space: gym.Space,
+) -> None:
+    """Refuses spaces that the paper's network, which every preset names, cannot be built on."""
+    if spec.module_class is None or not issubclass(spec.module_class, RecurrentPolicy):
+        return
+    if not _suits_recurrent(observation_space, action_space):
+        raise ValueError(
+            f"environment {config.env}: {spec.module_class.__name__}, the network of the presets, "
+            f"needs images, shape (H, W, C), and Discrete actions, not {observation_space} and "
+            f"{action_space}"
+        )
+
+
+def _suits_recurrent(observation_space: gym.Space, action_space: gym.Space) -> bool:
+    """Whether the paper's network can be built on these."""
+    image: Any = observation_space
+    if isinstance(observation_space, gym.spaces.Dict):
+        image = observation_space.get(IMAGE)
+    try:
+        image_shape(image)
+    except ValueError:
+        return False
+    return isinstance(action_space, gym.spaces.Discrete)
 
 
 def _check_config(config: AlgorithmConfig) -> None:

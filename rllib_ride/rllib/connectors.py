@@ -115,20 +115,12 @@ def add_intrinsic_rewards(
         columns: RLlib's columns; reads and replaces `rewards` `[B, T + 1]`.
         r_int: The bonus before its coefficient, `[B, T + 1]`; None for no bonus.
         settings: Coefficient and clip.
-
-    Raises:
-        ValueError: If a bonus is not finite.
     """
     r_ext = columns[Columns.REWARDS]  # [B, T + 1]
     if not settings.extrinsic_reward:
         r_ext = torch.zeros_like(r_ext)
     if r_int is None:
         r_int = torch.zeros_like(r_ext)
-    if not torch.isfinite(r_int).all():
-        raise ValueError(
-            f"the bonus of method {settings.method!r} is not finite: look for NaN in the "
-            "observations, or lower the learning rate of the intrinsic networks"
-        )
     columns[INTRINSIC_REWARDS] = r_int
     columns[Columns.REWARDS] = combine_rewards(
         r_ext, r_int, settings.coef, clip=settings.reward_clip

@@ -12,20 +12,21 @@ from ray.rllib.algorithms.ppo.torch.ppo_torch_learner import PPOTorchLearner
 from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.columns import Columns
 
+from rllib_ride.intrinsic.losses import mean_over_transitions
 from rllib_ride.intrinsic.transitions import Transitions
 from rllib_ride.rllib.connectors import add_intrinsic_rewards
+from rllib_ride.rllib.finite_updates import FiniteUpdates
 from rllib_ride.rllib.layouts import AddAdvantages, flatten_rows, max_seq_len
 from rllib_ride.rllib.module import TRANSITIONS
-from rllib_ride.rllib.ray_internals import FailingLoudly, SharedPipeline
+from rllib_ride.rllib.ray_internals import FailingLoudly
 from rllib_ride.rllib.settings import (
     INTRINSIC_MODULE_ID,
     INTRINSIC_REWARDS,
     PAPER_RMSPROP,
-    IntrinsicSettings,
 )
 
 
-class IntrinsicLearner(SharedPipeline):
+class IntrinsicLearner(FiniteUpdates):
     """Adds to an algorithm's Learner what an intrinsic reward needs; mix in before it.
 
     The policy keeps the algorithm's own loss and never feels the intrinsic one; the intrinsic
@@ -33,9 +34,18 @@ class IntrinsicLearner(SharedPipeline):
     """
 
     def build(self) -> None:
-        """Builds as usual."""
-        self._settings = IntrinsicSettings.of(self.config)
+        """Builds as usual.
+
+        Raises:
+            ValueError: If the config's RLModules are not those of `add_intrinsic_reward`.
+        """
+        self._bonus_is_new = False
         super().build()
+        if self._settings.has_bonus and INTRINSIC_MODULE_ID not in self.module:
+            raise ValueError(
+                "the config's RLModules lack the intrinsic networks: call config.rl_module(...) "
+                "before add_intrinsic_reward, which keeps your module and adds its own"
+            )
 
     def configure_optimizers_for_module(
         self, module_id: str, config: AlgorithmConfig | None = None
@@ -81,20 +91,29 @@ class IntrinsicLearner(SharedPipeline):
         rows = batch[INTRINSIC_MODULE_ID]
         if INTRINSIC_REWARDS not in rows:
             self.add_bonus(batch, intrinsic_out[INTRINSIC_MODULE_ID][TRANSITIONS])
-        self.metrics.log_value(
-            (INTRINSIC_MODULE_ID, "intrinsic_reward_mean"),
-            rows[INTRINSIC_REWARDS][rows[Columns.LOSS_MASK]].mean(),
-            window=1,
-        )
+        mean = mean_over_transitions(rows[INTRINSIC_REWARDS], rows[Columns.LOSS_MASK])
+        self.note_bonus(mean)
+        self.metrics.log_value((INTRINSIC_MODULE_ID, "intrinsic_reward_mean"), mean, window=1)
         return losses | super().compute_losses(fwd_out=policy_out, batch=batch)
 
     def add_bonus(self, batch: dict[str, Any], transitions: Transitions) -> None:
         """Adds the bonus of the transitions in a batch, `{module ID: columns}`, to its rewards."""
         rows, policy_batch = batch[INTRINSIC_MODULE_ID], batch[DEFAULT_MODULE_ID]
+        self._bonus_is_new = True
         bonus = self.module[INTRINSIC_MODULE_ID].unwrapped().bonus(transitions)  # [B, T + 1]
         add_intrinsic_rewards(rows, bonus, self._settings)
         # A feed-forward policy's have no axis of time.
         policy_batch[Columns.REWARDS] = rows[Columns.REWARDS].view_as(policy_batch[Columns.REWARDS])
+
+    def take_back_batch(self) -> None:
+        """Takes what the method noted of the batch out of its tables, if it was only now noted."""
+        if self._bonus_is_new:
+            self.module[INTRINSIC_MODULE_ID].unwrapped().method.take_back()
+
+    def after_gradient_based_update(self, *, timesteps: dict[str, Any]) -> None:
+        """As RLlib's."""
+        super().after_gradient_based_update(timesteps=timesteps)
+        self._bonus_is_new = False
 
 
 class IntrinsicVTraceLearner(IntrinsicLearner, FailingLoudly):
@@ -177,3 +196,8 @@ class IntrinsicPPOLearner(IntrinsicLearner, PPOTorchLearner):
                 f"least its max_seq_len={max_seq_len(policy)}"
             )
         self.append_to_pipeline(AddAdvantages(gamma=self.config.gamma, lambda_=self.config.lambda_))
+
+    def before_gradient_based_update(self, *, timesteps: dict[str, Any]) -> None:
+        """As RLlib's; the connectors, which come next, give the batch its bonus."""
+        super().before_gradient_based_update(timesteps=timesteps)
+        self._bonus_is_new = self._settings.has_bonus

@@ -28,17 +28,17 @@ from ray.rllib.core.learner.torch.torch_learner import TorchLearner
 from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.env.env_context import EnvContext
-from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
 from ray.rllib.env.single_agent_episode import SingleAgentEpisode
-from ray.rllib.utils.metrics import (
-    ENV_RUNNER_RESULTS,
-    NUM_ENV_STEPS_SAMPLED_LIFETIME,
-)
+from ray.rllib.utils.metrics import ENV_RUNNER_RESULTS, NUM_ENV_STEPS_SAMPLED_LIFETIME
 from ray.rllib.utils.metrics import (
     NUM_TRAINING_STEP_CALLS_SINCE_LAST_SYNCH_WORKER_WEIGHTS as _CALLS_SINCE_SYNC,
 )
 from ray.rllib.utils.metrics.metrics_logger import MetricsLogger
 from ray.tune.registry import ENV_CREATOR, _global_registry
+
+from rllib_ride.rllib.nonfinite import NonFiniteError
+from rllib_ride.rllib.recurring_errors import TellingErrors
+from rllib_ride.rllib.watched_env import EnvironmentFault, WatchedEnv
 
 if TYPE_CHECKING:
     from ray.rllib.algorithms.algorithm import Algorithm
@@ -50,7 +50,7 @@ _STATE_AFTER_UPDATE = "_rl_module_state_after_update"
 _STEP_CALLBACKS = ("on_episode_created", "on_episode_start", "on_episode_step", "on_episode_end")
 
 
-class BaseEnvRunner(SingleAgentEnvRunner):
+class BaseEnvRunner(TellingErrors):
     """RLlib's runner, with what both of this package's have in common."""
 
     @property
@@ -68,6 +68,22 @@ class BaseEnvRunner(SingleAgentEnvRunner):
                 f"vector environment {self.config.env} has autoreset_mode {mode}; "
                 f"want {AutoresetMode.NEXT_STEP}"
             )
+        # Within RLlib's wrapper: a wrapper that is dropped closes its environment.
+        self.env.env = WatchedEnv(self.vector_env, self._env_name())
+
+    def _env_name(self) -> str:
+        """For messages."""
+        name = self.config.env if isinstance(self.config.env, str) else self.config.env.__name__
+        return f"{name} in EnvRunner {self.worker_index}" if self.worker_index else name
+
+    def _try_env_step(self, actions: Any) -> Any:
+        """As RLlib's, whose error for one of the environment says nothing."""
+        try:
+            return super()._try_env_step(actions)
+        except RuntimeError as error:
+            if isinstance(error.__cause__, EnvironmentFault):
+                raise error.__cause__ from None
+            raise
 
     def _log_episode_metrics(self, length: int, ret: float, sec: float) -> None:
         super()._log_episode_metrics(length, ret, sec)
@@ -167,7 +183,22 @@ class LockStepEnvRunner(BaseEnvRunner, abc.ABC):
 
 
 class SharedPipeline(TorchLearner):
-    """A Learner whose connectors can be added to, and whose modules may have nothing to train."""
+    """A Learner whose connectors can be added to, and whose modules may have nothing to train.
+
+    A remote one that fails says why.
+    """
+
+    @property
+    def num_updates(self) -> int:
+        """Batches taken up so far, those before a checkpoint included."""
+        return int(self._weights_seq_no)
+
+    def apply(self, func: Any, *args: Any, **kwargs: Any) -> Any:
+        """Calls a function with this Learner; an error of it reaches the caller.
+
+        RLlib's waits a minute and ends the process, whose error then is that it has ended.
+        """
+        return func(self, *args, **kwargs)
 
     def append_to_pipeline(self, piece: ConnectorV2) -> None:
         """Adds a piece at the end of the Learner's connectors."""
@@ -211,7 +242,8 @@ class FailingLoudly(IMPALATorchLearner):
         it gets would depend on the threads' speed, and two runs of one seed would differ.
 
         Raises:
-            RuntimeError: If the learner thread has failed; its error is the cause.
+            NonFiniteError: If the learner thread has failed with it.
+            RuntimeError: If it has failed with any other error, which is the cause.
         """
         before = None
         if self.config.num_learners == 0 and kwargs.pop("return_state", False):
@@ -221,6 +253,8 @@ class FailingLoudly(IMPALATorchLearner):
         results = super().update(*args, **kwargs)
         if before is not None:
             results[_STATE_AFTER_UPDATE] = before
+        if isinstance(self._failure, NonFiniteError):
+            raise self._failure
         if self._failure is not None:
             raise RuntimeError(f"an update failed: {self._failure}") from self._failure
         return results

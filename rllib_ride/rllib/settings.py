@@ -31,6 +31,9 @@ T_STARTED = "t_started"
 ENV_FRAMES = "env_frames_lifetime"
 """Metric of games: frames shown so far, of which an action that is repeated takes several."""
 
+SKIPPED_UPDATES = "skipped_updates"
+"""Metric of the policy: updates not applied, because a number in them was not finite, so far."""
+
 _KEY_IN_LEARNER_CONFIG = "intrinsic"
 
 PAPER_RMSPROP: Mapping[str, Any] = {"alpha": 0.99, "eps": 0.01, "momentum": 0.0}
@@ -61,6 +64,8 @@ class IntrinsicSettings:
         rmsprop: Arguments of `torch.optim.RMSprop` for all networks. None leaves the policy to
             RLlib's own optimizer; the intrinsic networks then use the paper's values.
         method_config: Keyword arguments of the method's class.
+        on_nonfinite: What to do where a loss, the bonus or a gradient is not finite: `"stop"` with
+            an error that names it, or `"skip"` the update and count it.
     """
 
     method: str = "ride"
@@ -74,10 +79,13 @@ class IntrinsicSettings:
     sum_over_time: bool = False
     rmsprop: Mapping[str, Any] | None = None
     method_config: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    on_nonfinite: Literal["stop", "skip"] = "stop"
 
     def __post_init__(self) -> None:
         if self.counts not in ("full", "view", "none"):
             raise ValueError(f"counts={self.counts!r} is unknown; use 'full', 'view' or 'none'")
+        if self.on_nonfinite not in ("stop", "skip"):
+            raise ValueError(f"on_nonfinite={self.on_nonfinite!r} is unknown; use 'stop' or 'skip'")
         _check_number("coef", self.coef, least=0.0)
         _check_number("lr", self.lr, above=0.0)
         if self.reward_clip is not None:

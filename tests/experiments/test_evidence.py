@@ -15,7 +15,9 @@ LINES = (CLONE / "results" / "commands.txt").read_text(encoding="utf-8").splitli
 PARTS = [line.split() for line in LINES if not line.startswith("#")]
 
 
-@pytest.mark.parametrize(("part", "options"), [(p, o) for p, *o in PARTS], ids=lambda x: str(x)[:30])
+@pytest.mark.parametrize(
+    ("part", "options"), [(p, o) for p, *o in PARTS], ids=lambda x: str(x)[:30]
+)
 def test_a_part_is_a_run_with_trials(monkeypatch, part, options):
     monkeypatch.chdir(CLONE)
     parser = argparse.ArgumentParser()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from rllib_ride.experiments.retry import MAX_FAILURES, RetryCallback
+from rllib_ride.experiments.retry import HOPELESS, MAX_FAILURES, RetryCallback
 
 
 class Tune:
@@ -59,5 +59,15 @@ def test_a_trial_that_comes_to_a_checkpoint_may_fail_any_number_of_times() -> No
 
 def test_a_failed_trial_that_is_resumed_has_its_retries_again() -> None:
     tune = Tune(failures=MAX_FAILURES + 1)
+    tune.reports()
+    assert tune.fails()
+
+
+def test_a_trial_that_says_so_is_not_tried_again_until_a_person_resumes_it() -> None:
+    tune = Tune()
+    tune.reports()
+    tune.callback.on_trial_result(0, [], tune.trial, {HOPELESS: True})
+    assert not tune.fails()
+    tune.callback.on_trial_start(0, [], tune.trial)
     tune.reports()
     assert tune.fails()

@@ -10,11 +10,13 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+import torch
 from ray import tune
 
 from helpers.command import command, start
 from helpers.event_files import read_events
 from helpers.faulty_env import ENV_ID as FAULTY
+from helpers.poisoned import METHOD as POISONED
 from rllib_ride.cli import main
 from rllib_ride.experiments.curve import read_curve
 from rllib_ride.experiments.trainable import TrialTrainable
@@ -283,9 +285,47 @@ def test_a_trial_that_fails_is_told_in_short_with_the_file_that_has_it_all(tmp_p
     assert code == 1, err
     (trial,) = json.loads(out)["trials"]
     assert trial["state"] == "failed"
-    assert trial["error"] == "RuntimeError: the door fell off"
-    assert f"{trial['trial']} failed: RuntimeError: the door fell off" in err
+    told = (
+        f"EnvironmentFault: environment {FAULTY}, number 0 of 2, step 5 of its episode: "
+        "it raised RuntimeError: the door fell off"
+    )
+    assert trial["error"] == told
+    assert f"{trial['trial']} failed: {told}" in err
     assert "Traceback" not in err
     log = tmp_path / "runs" / "tiny" / trial["trial"] / "error.txt"
     assert str(log) in err
     assert "the door fell off" in log.read_text()
+
+
+@pytest.mark.parametrize("on_nonfinite", ["stop", "skip"])
+def test_a_number_that_is_not_finite_ends_a_trial_at_once_or_is_counted(tmp_path, on_nonfinite):
+    write(tmp_path, "MiniGrid-Empty-5x5-v0", frames=400)
+    file = tmp_path / "tiny.yaml"
+    file.write_text(file.read_text().replace("method: ride", f"method: {POISONED}"))
+    settings = {"on_nonfinite": on_nonfinite, "method_config": {"good_batches": 3}}
+
+    code, out, err = command(
+        *("run", "tiny.yaml", "--json"),
+        *("--set", f"intrinsic={json.dumps(settings)}"),
+        folder=tmp_path,
+    )
+
+    (row,) = json.loads(out)["trials"]
+    trial = tmp_path / "runs" / "tiny" / row["trial"]
+    results = [json.loads(line) for line in (trial / "result.json").read_text().splitlines()]
+    saved = sorted(trial.glob("nonfinite_*.pt"))
+    batch = torch.load(saved[0], weights_only=True)
+    assert batch["not_finite"][0] == f"the bonus of method '{POISONED}'"
+    if on_nonfinite == "stop":
+        assert (code, row["state"]) == (1, "failed"), err
+        assert row["error"].startswith(f"NonFiniteError: update {batch['update']} was not applied")
+        assert f"its batch is in {saved[0]}; " in row["error"]
+        assert row["error"] in err and "trying again" not in err
+        assert (trial / "error.txt").read_text().count("Failure #") == 1
+        assert len(saved) == 1
+        frames = [int(line["frames"]) for line in read_curve(trial / "curve.csv")]
+        assert frames == sorted(set(frames))
+    else:
+        assert (code, row["state"]) == (0, "done"), err
+        assert results[-1]["learners"]["default_policy"]["skipped_updates"] > 3
+        assert len(saved) == 3

@@ -62,3 +62,17 @@ class StepCounter(FeedForward):
     def n(self, batch: dict[str, Any]) -> torch.Tensor:
         """`[B, T]`."""
         return batch[Columns.STATE_IN]["n"] + torch.arange(self.x(batch).shape[1])
+
+
+class Indifferent(TorchRLModule, ValueFunctionAPI):
+    """Acts at random whatever it sees, a Dict too; learns nothing."""
+
+    def setup(self) -> None:
+        self.weight = torch.nn.Parameter(torch.zeros(int(self.action_space.n)))  # type: ignore[union-attr]
+
+    def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        view = batch[Columns.OBS]["view"]  # [..., H, W, C]
+        return {Columns.ACTION_DIST_INPUTS: self.weight.expand(*view.shape[:-3], -1)}
+
+    def compute_values(self, batch: dict[str, Any], embeddings: Any = None) -> torch.Tensor:
+        return self.weight[0].expand(batch[Columns.OBS]["view"].shape[:-3])

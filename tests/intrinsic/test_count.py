@@ -105,3 +105,12 @@ def test_a_saved_state_stays_as_it_was(transitions: Transitions) -> None:
 def test_without_visits_a_state_dict_is_refused(transitions: Transitions) -> None:
     with pytest.raises(RuntimeError, match="_extra_state"):
         Count(*SPACES).load_state_dict({}, strict=True)
+
+
+def test_a_bonus_taken_back_was_never_asked_for(transitions: Transitions) -> None:
+    method, other = visited(transitions), visited(transitions)
+    method.bonus(with_keys(transitions, seed=9, num_states=7))
+    for _ in range(2):  # the second has nothing left to do
+        method.take_back()
+    batch = with_keys(transitions, seed=3, num_states=7)
+    torch.testing.assert_close(method.bonus(batch), other.bonus(batch))

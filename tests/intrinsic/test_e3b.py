@@ -210,3 +210,15 @@ def test_loss_in_the_paper_s_notation(transitions: Transitions) -> None:
     loss.backward()
     assert {name for name, network in method.named_children()} == {"embedding", "inverse_model"}
     assert all(p.grad is not None and p.grad.any() for p in method.parameters())
+
+
+def test_a_bonus_taken_back_was_never_asked_for() -> None:
+    method, other = new_method(), new_method()
+    first, second = random_episode(4, seed=1), random_episode(3, seed=2)
+    for each in (method, other):
+        each.bonus(batch_of((5, 0, first)))
+    for batch in (batch_of((5, 4, first)), batch_of((6, 0, second), (5, 4, second))):
+        method.bonus(batch)
+        method.take_back()
+    batch = batch_of((5, 4, second), (6, 0, first))
+    torch.testing.assert_close(method.bonus(batch), other.bonus(batch))

@@ -120,3 +120,30 @@ def test_numbers_in_a_row_are_no_worse_than_random_keys() -> None:
     mistaken = int((VisitTable(fingerprint_bits=bits).visit(np.arange(n)) > 1).sum())
     expected = n**2 / 2 ** (bits + 1)
     assert abs(mistaken - expected) < 5 * expected**0.5
+
+
+@pytest.mark.parametrize("num_before", [0, 9, 40_000, 120_000])
+def test_visits_taken_back_leave_the_table_as_it_was(num_before: int) -> None:
+    """Of states that were there and of new ones, some more than once; over a doubling or none."""
+    states = random_keys(120_000)
+    before, batch = states[:num_before], np.concatenate([states[5:30_000:3], states[:60_000]])
+    table = VisitTable()
+    table.visit(before)
+    expected = np.sort(table.entries(), axis=0)
+
+    table.visit(batch)
+    table.take_back(batch)
+
+    np.testing.assert_array_equal(np.sort(table.entries(), axis=0), expected)
+    assert len(table) == num_before
+    assert (table.visit(states[:num_before]) == 2).all()
+
+
+def test_what_a_full_table_had_no_room_for_is_not_taken_back() -> None:
+    table = VisitTable(max_slots=2**10)
+    keys = random_keys(1_000)
+    table.visit(keys[:768])
+    table.visit(keys)
+    table.take_back(keys)
+    assert len(table) == 768
+    assert (table.visit(keys[:768]) == 2).all()

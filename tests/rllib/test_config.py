@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import gymnasium as gym
+import numpy as np
 import pytest
 from ray.rllib.algorithms.dqn import DQNConfig
 from ray.rllib.algorithms.impala import IMPALAConfig
@@ -18,6 +20,7 @@ from helpers import envs
 from rllib_ride.rllib.env_runner import BatchedEnvRunner
 from rllib_ride.rllib.policy import RecurrentPolicy
 from rllib_ride.rllib.presets import make_config, presets
+from rllib_ride.rllib.recurring_errors import EndRecurringErrors
 from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID, IntrinsicSettings
 from rllib_ride.rllib.stock_runner import CountingEnvRunner
 
@@ -58,6 +61,44 @@ def test_the_users_own_module_stays() -> None:
     default = rllib_ride.add_intrinsic_reward(impala())
     spec = default.rl_module_spec.rl_module_specs[DEFAULT_MODULE_ID]
     assert spec.module_class is RecurrentPolicy
+
+
+def test_a_module_set_afterwards_is_refused_with_what_to_do() -> None:
+    config = rllib_ride.add_intrinsic_reward(impala())
+    config.rl_module(rl_module_spec=RLModuleSpec(module_class=OwnPolicy))
+    with pytest.raises(ValueError, match=r"call config.rl_module\(...\) before add_intrinsic"):
+        config.build_learner(env=gym.make_vec(N7S4))
+
+
+@pytest.mark.parametrize("preset", presets())
+def test_a_preset_refuses_what_its_network_cannot_see(preset: str) -> None:
+    with pytest.raises(
+        ValueError, match="CartPole-v1: RecurrentPolicy, the network of the presets"
+    ):
+        make_config(preset=preset, method="none", env="CartPole-v1", frames=1e6)
+
+
+class OneNumber(gym.Env):
+    observation_space = gym.spaces.Box(0, 1, (3,), np.float32)
+    action_space = gym.spaces.Box(-1, 1, (), np.float32)
+
+    def __init__(self, config: Any = None) -> None:
+        pass
+
+
+class OwnCallback:
+    def __call__(self, **kwargs: Any) -> None:
+        pass
+
+
+def test_the_users_callbacks_stay() -> None:
+    own = OwnCallback()
+    config = impala().callbacks(on_env_runners_recreated=own)
+    for _ in range(2):
+        config = rllib_ride.add_intrinsic_reward(config)
+    first, second = config.callbacks_on_env_runners_recreated
+    assert first is own
+    assert isinstance(second, EndRecurringErrors)
 
 
 class StepCallback(RLlibCallback):
@@ -113,6 +154,7 @@ def test_calling_it_again_changes_the_settings() -> None:
         (impala(), {"reward_clip": -1.0}, "reward_clip=-1.0 must be above 0"),
         (impala(), {"time_limit_is_terminal": "no"}, "time_limit_is_terminal='no' must be True"),
         (impala(), {"rmsprop": {"lr": 1.0}}, "rmsprop: unknown key 'lr', want some of alpha"),
+        (impala(), {"on_nonfinite": "go on"}, "on_nonfinite='go on' is unknown; use 'stop' or"),
         (impala(), {"method_config": {"forward_loss": 1.0}}, "method_config of 'ride': .*forward"),
         (IMPALAConfig(), {}, "no environment yet; call config.environment"),
         (impala("MiniGrid-MultiRoom-N7-S4"), {}, "did you mean 'MiniGrid-MultiRoom-N7-S4-v0'"),
@@ -133,6 +175,18 @@ def test_calling_it_again_changes_the_settings() -> None:
         ),
         (impala("Taxi-v3"), {}, "Taxi-v3: RLlib's default module reads Box.*FlattenObservations"),
         (impala("Blackjack-v1"), {}, "Blackjack-v1: observation space Tuple"),
+        (
+            impala("CartPole-v1").rl_module(
+                rl_module_spec=RLModuleSpec(module_class=RecurrentPolicy)
+            ),
+            {},
+            r"CartPole-v1: RecurrentPolicy, .* needs images, .* not Box\(.*\) and Discrete\(2\)",
+        ),
+        (
+            IMPALAConfig().environment(OneNumber),
+            {"method": "none"},
+            r"OneNumber'>: action space Box\(.*\) has no axis, .* want shape \(1,\)",
+        ),
         (
             impala().multi_agent(policies={"a", "b"}),
             {},

@@ -17,6 +17,7 @@ import rllib_ride
 from helpers import envs
 from rllib_ride.rllib.env_runner import BatchedEnvRunner
 from rllib_ride.rllib.settings import EPISODIC_COUNTS
+from rllib_ride.rllib.watched_env import EnvironmentFault
 
 NUM_ENVS = 4
 
@@ -253,7 +254,7 @@ def test_a_fragment_that_fails_is_not_continued(monkeypatch: pytest.MonkeyPatch)
     runner.sample()
     step = envs.Clockwork.step
     monkeypatch.setattr(envs.Clockwork, "step", lambda *args: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(EnvironmentFault, match="it raised ZeroDivisionError"):
         runner.sample()
     monkeypatch.setattr(envs.Clockwork, "step", step)
     pieces = runner.sample()

@@ -200,16 +200,6 @@ def test_padding_gets_no_bonus_and_a_first_step_does(build: Any) -> None:
     assert (bonus[batch[Columns.LOSS_MASK]] > 0).all()
 
 
-def test_a_bonus_that_is_not_finite_names_its_method(build: Any) -> None:
-    learner = learner_of(build(config()))
-    with torch.no_grad():
-        next(learner.module[INTRINSIC_MODULE_ID].parameters()).fill_(float("nan"))
-    batch = {mid: fixed_batch() for mid in (DEFAULT_MODULE_ID, INTRINSIC_MODULE_ID)}
-    transitions = learner.module[INTRINSIC_MODULE_ID].transitions(batch[INTRINSIC_MODULE_ID])
-    with pytest.raises(ValueError, match="method 'ride' is not finite"):
-        learner.add_bonus(batch, transitions)
-
-
 @pytest.mark.parametrize(
     ("method", "networks"),
     [

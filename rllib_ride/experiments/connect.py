@@ -11,7 +11,7 @@ from typing import Any
 import ray
 
 from rllib_ride.experiments.errors import ConfigError
-from rllib_ride.experiments.tune_internals import resolve_address
+from rllib_ride.experiments.tune_internals import loopback_only, resolve_address
 
 _CONNECT_WITHIN_S = 2.0
 
@@ -30,10 +30,11 @@ def start_ray(address: str | None) -> str | None:
     """
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     if not joins(address):
-        # One part of ray[default]. The dashboard listens on loopback only.
+        # One part of ray[default].
         has_dashboard = importlib.util.find_spec("aiohttp_cors") is not None
-        # Without `local` Ray would join any cluster that was started on this machine.
-        return ray.init(address="local", include_dashboard=has_dashboard, **quiet).dashboard_url
+        with loopback_only():
+            # Without `local` Ray would join any cluster that was started on this machine.
+            return ray.init(address="local", include_dashboard=has_dashboard, **quiet).dashboard_url
     wanted = cluster_address(address)
     try:
         return ray.init(address=wanted, **quiet).dashboard_url

@@ -11,6 +11,7 @@ from rllib_ride.experiments.build import algorithm_config, resource_request
 from rllib_ride.experiments.errors import ConfigError
 from rllib_ride.experiments.names import check_names
 from rllib_ride.experiments.schema import load_spec
+from rllib_ride.experiments.secrets import refuse_secrets
 from rllib_ride.experiments.trial import Trial, expand
 
 if TYPE_CHECKING:
@@ -71,6 +72,8 @@ def plan(
             stop_at_return=stop_at_return,
             overrides=overrides,
         )
+        for trial in trials:
+            refuse_secrets(trial)
         return [PlannedTrial(trial, algorithm_config(trial)) for trial in trials]
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from error.__cause__

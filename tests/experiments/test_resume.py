@@ -14,7 +14,7 @@ from ray.tune.registry import register_trainable
 from helpers.trials import TRIAL, result, trial
 from rllib_ride.experiments.checkpoints import seal
 from rllib_ride.experiments.errors import ConfigError
-from rllib_ride.experiments.resume import ResumeCallback, resumed_trials, write_trials
+from rllib_ride.experiments.resume import Resumption, resumed_trials, write_trials
 from rllib_ride.experiments.trial import Trial
 
 
@@ -111,7 +111,7 @@ def test_a_trial_goes_on_from_its_newest_whole_checkpoint(tmp_path: Path, tune_k
     half = checkpoint(folder, 7, mean=0.9)
     (half / "weights").write_text("w")
 
-    ResumeCallback([trial(frames=9000)]).on_step_begin(0, [ours])
+    Resumption([trial(frames=9000)]).prepare(ours)
 
     saved = ours.latest_checkpoint_result
     assert saved is not None and saved.checkpoint is not None
@@ -121,6 +121,35 @@ def test_a_trial_goes_on_from_its_newest_whole_checkpoint(tmp_path: Path, tune_k
     assert ours.config["trial"]["frames"] == 9000
     assert ours.storage is not None
     assert ours.storage.current_checkpoint_index == 6
+
+
+@pytest.mark.parametrize(("saved", "status"), [(3000, "TERMINATED"), (2000, "PENDING")])
+def test_a_trial_that_has_ended_goes_on_only_where_its_end_was_not_saved(
+    tmp_path: Path, saved: int, status: str
+) -> None:
+    from ray.train import Checkpoint
+    from ray.train._internal.session import _TrainingResult
+
+    ours = tune_trial(tmp_path)
+    path = checkpoint(tmp_path / "x" / TRIAL.name, 1, mean=0.5)
+    ours.on_checkpoint(_TrainingResult(Checkpoint(str(path)), result(saved, 1.0)))
+    ours.run_metadata.last_result = result(3000, 2.0, done=True)
+
+    Resumption([TRIAL], ended=[TRIAL.name]).prepare(ours)
+
+    assert ours.status == status
+
+
+def test_a_trial_that_tune_has_just_made_goes_on_from_what_is_there(tmp_path: Path) -> None:
+    folder = tmp_path / "x" / TRIAL.name
+    last = checkpoint(folder, 4, mean=0.5)
+    ours = tune_trial(tmp_path)
+    assert ours.checkpoint is None
+
+    Resumption([TRIAL]).prepare(ours)
+
+    assert ours.checkpoint is not None and ours.checkpoint.path == str(last)
+    assert ours.storage is not None and ours.storage.current_checkpoint_index == 4
 
 
 def test_the_best_and_the_last_are_kept(tmp_path: Path) -> None:

@@ -27,12 +27,13 @@ Of Count's trial the table is taken off: 8 bytes a slot, a power of two of slots
 them used at most. It has to stay within its bound of 1 GiB. The number of states comes from the
 trial's own results.
 
-Exit code: 0 no growth, 1 growth or a run that failed.
+Ctrl-C ends it early and judges what there is. Exit code: 0 no growth, 1 growth or a failed run.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import json
 import os
@@ -159,7 +160,7 @@ def verdict(samples: Sequence[Mapping[str, float]], method: str) -> list[Judged]
 
 
 def soak(options: argparse.Namespace, folder: Path) -> list[dict[str, float]]:
-    """Trains for the given minutes and returns the samples, each with its `minutes`.
+    """Trains for the given minutes, or until Ctrl-C; the samples, each with its `minutes`.
 
     Raises:
         RuntimeError: the run ended by itself, or not in order when it was told to.
@@ -168,25 +169,29 @@ def soak(options: argparse.Namespace, folder: Path) -> list[dict[str, float]]:
     log = folder / "log.txt"
     with log.open("w") as output:
         command = [sys.executable, "-m", "rllib_ride.cli", "run", "soak.yaml"]
-        process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=output)
+        process = subprocess.Popen(
+            command, cwd=folder, stdout=output, stderr=output, start_new_session=True
+        )
     run, driver = folder / "runs" / "soak", psutil.Process(process.pid)
     samples: list[dict[str, float]] = []
     began = None
     try:
-        while began is None or time.monotonic() - began < 60 * options.minutes:
-            time.sleep(options.every)
-            if process.poll() is not None:
-                raise RuntimeError(f"the run ended: {log.read_text()}")
-            frames = _frames(run)
-            if not frames:
-                continue
-            began = began or time.monotonic()
-            minutes = (time.monotonic() - began) / 60
-            samples.append({"minutes": minutes, "frames": frames, **sample(driver, run)})
+        with contextlib.suppress(KeyboardInterrupt):
+            while began is None or time.monotonic() - began < 60 * options.minutes:
+                time.sleep(options.every)
+                if process.poll() is not None:
+                    raise RuntimeError(f"the run ended: {log.read_text()}")
+                frames = _frames(run)
+                if not frames:
+                    continue
+                began = began or time.monotonic()
+                minutes = (time.monotonic() - began) / 60
+                samples.append({"minutes": minutes, "frames": frames, **sample(driver, run)})
     finally:
         process.send_signal(signal.SIGINT)
-        if process.wait(timeout=120) != 130:
-            raise RuntimeError(f"the run did not end in order: {log.read_text()}")
+        code = process.wait(timeout=120)
+    if code != 130:
+        raise RuntimeError(f"the run did not end in order: {log.read_text()}")
     return samples
 
 
@@ -212,9 +217,9 @@ def _plasma_mb(pid: int) -> float:
     """Of Ray's object store: pages in use of the file that a raylet has it in."""
     blocks = 0
     for fd in Path(f"/proc/{pid}/fd").iterdir():
-        name = os.readlink(fd)
-        if Path(name).name.startswith("plasma"):
-            blocks += fd.stat().st_blocks
+        with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+            if Path(os.readlink(fd)).name.startswith("plasma"):
+                blocks += fd.stat().st_blocks
     return blocks * 512 / MB
 
 
@@ -251,6 +256,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         samples = soak(options, Path(folder))
     settled = [entry for entry in samples if entry["minutes"] >= options.settle]
+    if len(settled) < 3:
+        sys.exit(f"{len(settled)} samples after the first {options.settle:g} minutes: too few")
     judged = verdict(settled, options.method)
     grows = any(entry.fails for entry in judged)
     if options.json:

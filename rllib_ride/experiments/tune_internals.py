@@ -58,13 +58,16 @@ def keep_readable_state(folder: Path) -> bool:
     Tune writes its state over the one before. What a kill or a full disk has left half written is
     removed, so that the state of the session before counts, if there was one.
     """
-    for state in sorted(folder.glob("experiment_state-*.json"), reverse=True):
-        session = state.stem.removeprefix("experiment_state-")
-        search = folder / f"basic-variant-state-{session}.json"  # a pickle, by whatever name
-        if _loads(state, json.load) and _loads(search, pickle.load):
+    kinds = ("experiment_state-", json.load), ("basic-variant-state-", pickle.load)
+    sessions = {
+        path.stem.removeprefix(name) for name, _ in kinds for path in folder.glob(f"{name}*.json")
+    }
+    for session in sorted(sessions, reverse=True):
+        parts = {folder / f"{name}{session}.json": load for name, load in kinds}
+        if all(_loads(path, load) for path, load in parts.items()):
             return _loads(folder / "tuner.pkl", pickle.load)
-        state.unlink()
-        search.unlink(missing_ok=True)
+        for path in parts:
+            path.unlink(missing_ok=True)
     return False
 
 

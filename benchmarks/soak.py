@@ -11,7 +11,8 @@ all processes below it are looked at, by kind:
     workers     idle processes of Ray
     ray         raylet, GCS, dashboard and agents
 
-- memory: the sum of PSS, in which a page that several processes share counts once;
+- memory: the anonymous part of PSS. Pages of files, such as libraries, are no growth, and which
+  share of them a process bears depends on what else runs on the machine;
 - file descriptors and threads;
 - the object store: pages of its shared memory that are in use;
 - the run's folder on the disk, which is reported and not judged: results and curve are to grow.
@@ -126,7 +127,7 @@ def sample(driver: Any, run: Path) -> dict[str, float]:
         try:
             of = "driver" if process == driver else kind(process.cmdline())
             seen = {
-                f"memory_mb/{of}": process.memory_full_info().pss / MB,
+                f"memory_mb/{of}": _private_mb(process.pid),
                 f"fds/{of}": process.num_fds(),
                 f"threads/{of}": process.num_threads(),
                 "object_store_mb": _plasma_mb(process.pid),
@@ -211,6 +212,12 @@ def _table_mb(run: Path) -> float:
             states = scalars(json.loads(lines[-1])).get("intrinsic/visited_states")
             return 0.0 if states is None else table_mb(states)
     return 0.0
+
+
+def _private_mb(pid: int) -> float:
+    rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    (line,) = (line for line in rollup.splitlines() if line.startswith("Pss_Anon:"))
+    return float(line.split()[1]) * 1024 / MB
 
 
 def _plasma_mb(pid: int) -> float:

@@ -33,7 +33,11 @@ from rllib_ride.experiments.sole_run import holds_files, sole_run
 from rllib_ride.experiments.tensorboard import TensorBoardCallback
 from rllib_ride.experiments.trainable import TrialTrainable
 from rllib_ride.experiments.trial import Trial
-from rllib_ride.experiments.tune_internals import keep_readable_state, stored_tuner
+from rllib_ride.experiments.tune_internals import (
+    keep_credentials_here,
+    keep_readable_state,
+    stored_tuner,
+)
 
 if TYPE_CHECKING:
     from ray.tune.experiment import Trial as TuneTrial
@@ -142,6 +146,7 @@ def run(
                 _say_how_to_watch(folder, dashboard)
                 warn_of_little_room(folder, len(trials) - len(ended))
                 write_trials(trials, folder)
+                keep_credentials_here()
                 every = [*own, *callbacks]
                 tuner = (
                     stored_tuner(folder, TrialTrainable, every, scheduler)

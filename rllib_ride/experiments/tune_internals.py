@@ -18,6 +18,7 @@ from ray._private.services import canonicalize_bootstrap_address
 from ray.train._internal.checkpoint_manager import _CheckpointManager
 from ray.train._internal.session import _TrainingResult
 from ray.tune import ResumeConfig
+from ray.tune.execution import class_cache
 
 if TYPE_CHECKING:
     from ray.tune.experiment import Trial as TuneTrial
@@ -78,6 +79,16 @@ def _loads(path: Path, load: Callable[[IO[bytes]], Any]) -> bool:
     except Exception:  # what unpickling half a file may raise is anything
         return False
     return True
+
+
+def keep_credentials_here() -> None:
+    """Keeps Tune from handing AWS's keys to trials in a way that has Ray write them into a log.
+
+    Trials on this machine inherit the environment; nodes of a cluster have one of their own.
+    """
+    class_cache.ENV_VARS_TO_PROPAGATE.difference_update(
+        [name for name in class_cache.ENV_VARS_TO_PROPAGATE if name.startswith("AWS_")]
+    )
 
 
 @contextlib.contextmanager

@@ -1,14 +1,15 @@
-"""ASHA: ends trials early whose return is behind the others'.
+"""The order of trials: as they are in the file, or by ASHA, which ends those that are behind.
 
-Source: Li et al., "A System for Massively Parallel Hyperparameter Tuning", 2020.
+Source of ASHA: Li et al., "A System for Massively Parallel Hyperparameter Tuning", 2020.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ray.tune.schedulers import ASHAScheduler, TrialScheduler
+from ray.tune.schedulers import ASHAScheduler, FIFOScheduler, TrialScheduler
 
 from rllib_ride.experiments.curve import read_curve
 from rllib_ride.run_files import CURVE_FILE
@@ -18,15 +19,44 @@ if TYPE_CHECKING:
     from ray.tune.experiment import Trial as TuneTrial
 
 
+class InOrder(FIFOScheduler):
+    """Tune's own order.
+
+    Args:
+        prepare: Called with each trial once Tune knows it, before it makes a process for it.
+    """
+
+    def __init__(self, prepare: Callable[[TuneTrial], None]) -> None:
+        self._prepare = prepare
+        super().__init__()
+
+    def on_trial_add(self, tune_controller: TuneController, trial: TuneTrial) -> None:
+        """Prepares the trial."""
+        self._prepare(trial)
+
+
 class FramesASHA(ASHAScheduler):
     """Tune's ASHA over frames and mean return, which a resumed run goes on with.
 
     Tune does not keep a scheduler's memory. A resumed run learns from the curves again what each
     trial's return was when it came to a rung. A trial of which no episode has ended has no return
     and is not judged.
+
+    Args:
+        prepare: See `InOrder`.
+        frames: Of the longest trial.
+        grace_frames: Up to which none is ended.
+        reduction_factor: One in so many goes on from each rung.
     """
 
-    def __init__(self, frames: int, grace_frames: int, reduction_factor: float) -> None:
+    def __init__(
+        self,
+        prepare: Callable[[TuneTrial], None],
+        frames: int,
+        grace_frames: int,
+        reduction_factor: float,
+    ) -> None:
+        self._prepare = prepare
         super().__init__(
             time_attr="frames",
             metric="return_mean",
@@ -39,6 +69,7 @@ class FramesASHA(ASHAScheduler):
 
     def on_trial_add(self, tune_controller: TuneController, trial: TuneTrial) -> None:
         """Takes note of the trial, and of what it did before an interruption."""
+        self._prepare(trial)
         super().on_trial_add(tune_controller, trial)
         if not trial.has_reported_at_least_once:  # and so has no folder either
             return

@@ -11,7 +11,7 @@ from typing import Any
 import ray
 
 from rllib_ride.experiments.errors import ConfigError
-from rllib_ride.experiments.tune_internals import resolve_address
+from rllib_ride.experiments.tune_internals import loopback_only, resolve_address
 
 _CONNECT_WITHIN_S = 2.0
 
@@ -26,14 +26,23 @@ def start_ray(address: str | None) -> str | None:
         The dashboard's `HOST:PORT`; None without one, which takes the extra `cluster`.
 
     Raises:
-        ConfigError: there is no cluster there, or none that this process may or can join.
+        ConfigError: there is no cluster there, or none that this process may or can join; or Ray
+            does not start here.
     """
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     if not joins(address):
-        # One part of ray[default]. The dashboard listens on loopback only.
+        # One part of ray[default].
         has_dashboard = importlib.util.find_spec("aiohttp_cors") is not None
-        # Without `local` Ray would join any cluster that was started on this machine.
-        return ray.init(address="local", include_dashboard=has_dashboard, **quiet).dashboard_url
+        try:
+            with loopback_only():
+                # Without `local` Ray would join any cluster that was started on this machine.
+                return ray.init(
+                    address="local", include_dashboard=has_dashboard, **quiet
+                ).dashboard_url
+        except Exception as error:  # Ray raises just that where it takes more than 30 s
+            raise ConfigError(
+                f"Ray does not start here: {_line(error)} Is the machine busy with other things?"
+            ) from error
     wanted = cluster_address(address)
     try:
         return ray.init(address=wanted, **quiet).dashboard_url

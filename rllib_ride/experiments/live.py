@@ -84,6 +84,10 @@ class LiveCallback(Callback):
 
     def on_experiment_end(self, trials: list[TuneTrial], **info: Any) -> None:
         """Leaves the table as it stands."""
+        self.stop()
+
+    def stop(self) -> None:
+        """Ends the updates and gives the cursor back, however the run has ended."""
         if self._live is not None:
             self._live.stop()
 

@@ -12,6 +12,7 @@ from rllib_ride.experiments.build import algorithm_config, checked_request
 from rllib_ride.experiments.errors import ConfigError
 from rllib_ride.experiments.names import check_env, check_names
 from rllib_ride.experiments.schema import load_spec
+from rllib_ride.experiments.secrets import refuse_secrets
 from rllib_ride.experiments.trial import Trial, expand
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def trials_of(
     with _naming(path):
         for env in spec.env:
             check_env(env.id)
-        return expand(
+        trials = expand(
             spec,
             methods=methods,
             envs=envs,
@@ -75,6 +76,9 @@ def trials_of(
             stop_at_return=stop_at_return,
             overrides=overrides,
         )
+        for trial in trials:
+            refuse_secrets(trial)
+        return trials
 
 
 def plan(path: str | Path, **asked: Any) -> list[PlannedTrial]:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from ray.tune import Callback
+from typing import TYPE_CHECKING
 
 from rllib_ride.experiments.build import algorithm_config
 from rllib_ride.experiments.checkpoints import refuse_others, whole_checkpoints
 from rllib_ride.experiments.errors import ConfigError, one_line, shown
-from rllib_ride.experiments.trainable import NEW_EPISODES
+from rllib_ride.experiments.retry import NEW_EPISODES
 from rllib_ride.experiments.trial import Trial
 from rllib_ride.experiments.tune_internals import register_checkpoints
 from rllib_ride.reading import MIB, read_json
@@ -22,7 +20,6 @@ from rllib_ride.run_files import TRIALS_FILE, write_whole
 from rllib_ride.seal import SealError
 
 if TYPE_CHECKING:
-    from ray.tune import Checkpoint
     from ray.tune.experiment import Trial as TuneTrial
 
 
@@ -115,47 +112,44 @@ def _difference(before: Sequence[Trial], now: Sequence[Trial]) -> str | None:
     return None
 
 
-class ResumeCallback(Callback):
-    """Gives Tune's trials their settings and checkpoints before they go on.
+class Resumption:
+    """Gives Tune's trials their settings and checkpoints before they go on; a scheduler calls it.
 
     A trial goes on in the middle of its episodes, with the steps it would have taken; one that has
     failed since its checkpoint begins new ones, or it would come to the same failure again.
 
     A killed run may have saved a checkpoint and deleted another since Tune last wrote its state,
     and may have left half a checkpoint. The newest whole one on the disk is where a trial goes on.
+
+    Args:
+        trials: The trials as they will run.
+        ended: Names of those that have ended and are not to train on.
     """
 
-    def __init__(self, trials: Sequence[Trial]) -> None:
+    def __init__(self, trials: Sequence[Trial], ended: Collection[str] = ()) -> None:
         self._trials = {trial.name: trial for trial in trials}
-        self._done = False
+        self._ended = frozenset(ended)
+        self._prepared: set[str] = set()
 
-    def on_step_begin(self, iteration: int, trials: list[TuneTrial], **info: Any) -> None:
-        """Corrects the trials, before the first of them is started."""
-        if self._done:
+    def prepare(self, trial: TuneTrial) -> None:
+        """Corrects a trial; has to come before Tune makes a process for it."""
+        if trial.trial_id in self._prepared:  # tried again after an error
             return
-        self._done = True
-        for trial in trials:
-            ours = self._trials[trial.config["trial"]["name"]]
-            trial.set_config({"trial": ours.to_dict(), NEW_EPISODES: trial.num_failures > 0})
-            if not trial.is_finished():
-                _take_stock(trial)
+        self._prepared.add(trial.trial_id)
+        ours = self._trials[trial.config["trial"]["name"]]
+        trial.set_config({"trial": ours.to_dict(), NEW_EPISODES: trial.num_failures > 0})
+        if ours.name in self._ended and _is_saved(trial):
+            trial.set_status(trial.TERMINATED)
+            return
+        if trial.storage is not None and trial.storage.trial_dir_name is None:  # it is new
+            trial.init_local_path()  # names its folder
+        _take_stock(trial)
 
-    def on_trial_recover(
-        self, iteration: int, trials: list[TuneTrial], trial: TuneTrial, **info: Any
-    ) -> None:
-        """Notes that the trial has failed."""
-        trial.set_config({**trial.config, NEW_EPISODES: True})
 
-    def on_checkpoint(
-        self,
-        iteration: int,
-        trials: list[TuneTrial],
-        trial: TuneTrial,
-        checkpoint: Checkpoint,
-        **info: Any,
-    ) -> None:
-        """Notes that it is past the failure."""
-        trial.set_config({**trial.config, NEW_EPISODES: False})
+def _is_saved(trial: TuneTrial) -> bool:
+    """Whether a trial's last checkpoint is of its last result: a kill may come between the two."""
+    saved = trial.latest_checkpoint_result
+    return saved is not None and saved.metrics["frames"] == trial.last_result["frames"]
 
 
 def _take_stock(trial: TuneTrial) -> None:

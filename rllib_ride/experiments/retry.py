@@ -17,10 +17,15 @@ HOPELESS = "hopeless"
 """In a result: what comes next is an error that a retry would not help."""
 
 
+NEW_EPISODES = "new_episodes"
+"""In a trial's config: whether it is to take other steps than those since its checkpoint."""
+
+
 class RetryCallback(Callback):
     """Counts failures from the last checkpoint on: a day on spot machines may have any number.
 
-    A trial that fails before its first result has one retry: an error in its code comes again.
+    A trial that fails before its first result has one retry: an error in its code comes again. One
+    that has failed since its checkpoint begins new episodes, or it would come to the same failure.
     """
 
     def __init__(self) -> None:
@@ -54,8 +59,9 @@ class RetryCallback(Callback):
         checkpoint: Checkpoint,
         **info: Any,
     ) -> None:
-        """Begins to count anew."""
+        """Begins to count anew: it is past the failure."""
         trial.run_metadata.num_failures = 0
+        trial.set_config({**trial.config, NEW_EPISODES: False})
 
     def on_trial_recover(
         self, iteration: int, trials: list[TuneTrial], trial: TuneTrial, **info: Any
@@ -64,3 +70,4 @@ class RetryCallback(Callback):
         if trial.trial_id not in self._reported:
             trial.run_metadata.num_failures = MAX_FAILURES
         self._reported.discard(trial.trial_id)
+        trial.set_config({**trial.config, NEW_EPISODES: True})

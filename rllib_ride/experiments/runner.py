@@ -14,24 +14,35 @@ from typing import TYPE_CHECKING
 import ray
 from ray import tune
 
-from rllib_ride.experiments.asha import FramesASHA
+from rllib_ride.experiments.asha import FramesASHA, InOrder
 from rllib_ride.experiments.connect import start_ray
 from rllib_ride.experiments.curve import CurveCallback
 from rllib_ride.experiments.errors import ConfigError
+from rllib_ride.experiments.full_disk import (
+    FullDiskCallback,
+    told_if_full,
+    warn_of_little_room,
+)
 from rllib_ride.experiments.interrupt import InterruptCallback, own_signals
 from rllib_ride.experiments.live import LiveCallback
 from rllib_ride.experiments.preflight import preflight
 from rllib_ride.experiments.progress import Progress
 from rllib_ride.experiments.record import RecordCallback
-from rllib_ride.experiments.resume import ResumeCallback, resumed_trials, write_trials
+from rllib_ride.experiments.resume import Resumption, resumed_trials, write_trials
 from rllib_ride.experiments.retry import MAX_FAILURES, RetryCallback
+from rllib_ride.experiments.sole_run import holds_files, sole_run
 from rllib_ride.experiments.tensorboard import TensorBoardCallback
 from rllib_ride.experiments.trainable import TrialTrainable
 from rllib_ride.experiments.trial import Trial
-from rllib_ride.experiments.tune_internals import stored_tuner
+from rllib_ride.experiments.tune_internals import (
+    keep_credentials_here,
+    keep_readable_state,
+    stored_tuner,
+)
 
 if TYPE_CHECKING:
     from ray.tune.experiment import Trial as TuneTrial
+    from ray.tune.schedulers import TrialScheduler
 
 
 @dataclass(frozen=True)
@@ -76,30 +87,6 @@ def experiment_folder(trials: Sequence[Trial], storage: Path) -> Path:
     return storage.resolve() / trials[0].experiment
 
 
-def check_folder(trials: Sequence[Trial], storage: Path, *, resume: bool) -> list[Trial]:
-    """Refuses to write over another run, or to resume what is not this run.
-
-    Returns:
-        The trials as they will run. A resumed one may get more frames than it was started with;
-        its schedules stay those of its start.
-
-    Raises:
-        ConfigError: says which ways there are.
-    """
-    folder = experiment_folder(trials, storage)
-    existing = next(parent for parent in (folder, *folder.parents) if parent.exists())
-    if not existing.is_dir() or not os.access(existing, os.W_OK):
-        raise ConfigError(f"--storage {storage}: {existing} is no folder that can be written to")
-    if resume:
-        return resumed_trials(trials, folder)
-    if folder.exists() and any(folder.iterdir()):
-        raise ConfigError(
-            f"{folder} holds a run already: go on with it with --resume, or choose another "
-            f"folder with --storage or another 'experiment' name"
-        )
-    return list(trials)
-
-
 def run(
     trials: Sequence[Trial],
     storage: Path,
@@ -116,46 +103,74 @@ def run(
     Args:
         trials: The trials of one experiment.
         storage: Folder that the experiment's folder is, or will be, in.
-        resume: Go on with the run that is there.
+        resume: Go on with the run that is there. A trial may get more frames than it was started
+            with; its schedules stay those of its start.
         address: Of a Ray cluster; None starts Ray here.
         callbacks: Tune callbacks beside those that write the curves and show the progress.
 
     Raises:
-        ConfigError: See `check_folder`, `start_ray` and `preflight`.
+        ConfigError: The folder holds another run, or not the one to resume, or is in use; or see
+            `start_ray` and `preflight`.
+        DiskFull: `resume=True` goes on when there is room.
     """
-    trials = check_folder(trials, storage, resume=resume)
     folder = experiment_folder(trials, storage)
-    own = [
-        InterruptCallback(),
-        ResumeCallback(trials),
-        RetryCallback(),
-        RecordCallback(),
-        CurveCallback(),
-        LiveCallback(trials),
-        TensorBoardCallback(),
-    ]
-    tuner = None
-    # Without such a file the run ended before Tune had kept anything.
-    if resume and any(folder.glob("experiment_state-*.json")):
-        results = stored_tuner(folder, TrialTrainable).get_results()
-        before = _outcomes(results, trials, folder)
-        if all(outcome.state in ("done", "stopped") for outcome in before):
+    _check_writable(folder, storage)
+    with told_if_full(folder), sole_run(folder):
+        if resume:
+            trials = resumed_trials(trials, folder)
+        elif holds_files(folder):
+            raise ConfigError(
+                f"{folder} holds a run already: go on with it with --resume, or choose another "
+                f"folder with --storage or another 'experiment' name"
+            )
+        before = _stored_outcomes(trials, folder) if resume else []
+        ended = [outcome for outcome in before if outcome.state in ("done", "stopped")]
+        if len(ended) == len(trials):
             return before
-        extended = any(outcome.ended and outcome.state == "interrupted" for outcome in before)
-        tuner = stored_tuner(folder, TrialTrainable, [*own, *callbacks], finished_too=extended)
-    # Ray tells of a killed process on stdout.
-    with own_signals() as sigterm_as_ctrl_c, contextlib.redirect_stdout(sys.stderr):
-        try:
-            dashboard = start_ray(address)
-            sigterm_as_ctrl_c()
-            preflight(trials, address)
-            _say_how_to_watch(folder, dashboard)
-            folder.mkdir(parents=True, exist_ok=True)
-            write_trials(trials, folder)
-            tuner = tuner or _new_tuner(trials, folder, [*own, *callbacks])
-            return _outcomes(tuner.fit(), trials, folder)
-        finally:
-            ray.shutdown()
+        live = LiveCallback(trials)
+        own = [
+            InterruptCallback(),
+            FullDiskCallback(),
+            RetryCallback(),
+            RecordCallback(),
+            CurveCallback(),
+            live,
+            TensorBoardCallback(),
+        ]
+        scheduler = _scheduler(trials, [outcome.trial.name for outcome in ended])
+        # Ray tells of a killed process on stdout.
+        with own_signals() as sigterm_as_ctrl_c, contextlib.redirect_stdout(sys.stderr):
+            try:
+                dashboard = start_ray(address)
+                sigterm_as_ctrl_c()
+                preflight(trials, address)
+                _say_how_to_watch(folder, dashboard)
+                warn_of_little_room(folder, len(trials) - len(ended))
+                write_trials(trials, folder)
+                keep_credentials_here()
+                every = [*own, *callbacks]
+                tuner = (
+                    stored_tuner(folder, TrialTrainable, every, scheduler)
+                    if before
+                    else _new_tuner(trials, folder, every, scheduler)
+                )
+                return _outcomes(tuner.fit(), trials, folder)
+            finally:
+                live.stop()  # a second Ctrl-C has Tune leave without calling it
+                ray.shutdown()
+
+
+def _check_writable(folder: Path, storage: Path) -> None:
+    existing = next(parent for parent in (folder, *folder.parents) if parent.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK):
+        raise ConfigError(f"--storage {storage}: {existing} is no folder that can be written to")
+
+
+def _stored_outcomes(trials: Sequence[Trial], folder: Path) -> list[TrialOutcome]:
+    """How far the run in the folder has come; none where Tune had kept nothing of it."""
+    if not keep_readable_state(folder):
+        return []
+    return _outcomes(stored_tuner(folder, TrialTrainable).get_results(), trials, folder)
 
 
 def _say_how_to_watch(folder: Path, dashboard: str | None) -> None:
@@ -164,12 +179,17 @@ def _say_how_to_watch(folder: Path, dashboard: str | None) -> None:
     print(f"curves while it trains: tensorboard --logdir {folder}", file=sys.stderr)
 
 
-def _new_tuner(trials: Sequence[Trial], folder: Path, callbacks: list[tune.Callback]) -> tune.Tuner:
+def _new_tuner(
+    trials: Sequence[Trial],
+    folder: Path,
+    callbacks: list[tune.Callback],
+    scheduler: TrialScheduler,
+) -> tune.Tuner:
     return tune.Tuner(
         TrialTrainable,
         param_space={"trial": tune.grid_search([trial.to_dict() for trial in trials])},
         tune_config=tune.TuneConfig(
-            scheduler=_scheduler(trials),
+            scheduler=scheduler,
             trial_name_creator=_trial_name,
             trial_dirname_creator=_trial_name,
         ),
@@ -187,11 +207,12 @@ def _new_tuner(trials: Sequence[Trial], folder: Path, callbacks: list[tune.Callb
     )
 
 
-def _scheduler(trials: Sequence[Trial]) -> FramesASHA | None:
+def _scheduler(trials: Sequence[Trial], ended: Sequence[str]) -> TrialScheduler:
+    prepare = Resumption(trials, ended).prepare
     asha = trials[0].asha
     if asha is None:
-        return None
-    return FramesASHA(frames=max(trials[0].frames, asha["grace_frames"]), **asha)
+        return InOrder(prepare)
+    return FramesASHA(prepare, frames=max(trials[0].frames, asha["grace_frames"]), **asha)
 
 
 def _trial_name(trial: TuneTrial) -> str:

@@ -15,14 +15,12 @@ from rllib_ride.experiments.build import algorithm_class, algorithm_config, reso
 from rllib_ride.experiments.checkpoints import identity, seal
 from rllib_ride.experiments.last_episodes import LastEpisodes
 from rllib_ride.experiments.progress import Progress
-from rllib_ride.experiments.retry import HOPELESS
+from rllib_ride.experiments.retry import HOPELESS, NEW_EPISODES
 from rllib_ride.experiments.trial import Trial
 from rllib_ride.rllib.nonfinite import NonFiniteError, keep_batches_in
 from rllib_ride.rllib.running import load_running, save_running
 from rllib_ride.rllib.weights import save_weights
 from rllib_ride.seal import check_seal, verified
-
-NEW_EPISODES = "new_episodes"
 
 
 class TrialTrainable(Trainable):

@@ -5,18 +5,24 @@ Written for Ray 2.60, as `rllib_ride/rllib/ray_internals.py` is for RLlib.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import json
+import pickle
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from ray import tune
+from ray._private import ray_constants
 from ray._private.services import canonicalize_bootstrap_address
 from ray.train._internal.checkpoint_manager import _CheckpointManager
 from ray.train._internal.session import _TrainingResult
 from ray.tune import ResumeConfig
+from ray.tune.execution import class_cache
 
 if TYPE_CHECKING:
     from ray.tune.experiment import Trial as TuneTrial
+    from ray.tune.schedulers import TrialScheduler
 
 
 def resolve_address(address: str) -> str | None:
@@ -32,18 +38,72 @@ def stored_tuner(
     folder: Path,
     trainable: type[tune.Trainable],
     callbacks: Sequence[tune.Callback] = (),
-    *,
-    finished_too: bool = False,
+    scheduler: TrialScheduler | None = None,
 ) -> tune.Tuner:
-    """The run in `folder`, whose trials go on: failed ones, and finished ones if so asked."""
+    """The run in `folder`, all of whose trials go on, but for those that `scheduler` ends at once.
+
+    Of callbacks and scheduler Tune would take those of the first start, with its W&B mode, say.
+    """
     go_on: Any = ResumeConfig.ResumeType.RESUME  # Ray declares a string
-    finished: Any = go_on if finished_too else ResumeConfig.ResumeType.SKIP
-    config = ResumeConfig(finished=finished, unfinished=go_on, errored=go_on)
+    config = ResumeConfig(finished=go_on, unfinished=go_on, errored=go_on)
     tuner = tune.Tuner.restore(str(folder), trainable, _resume_config=config)
-    # Tune would go on with the callbacks of the first start, such as its W&B mode.
     assert tuner._local_tuner is not None, "no Ray client"
     tuner._local_tuner.get_run_config().callbacks = list(callbacks)
+    tuner._local_tuner._tune_config.scheduler = scheduler
     return tuner
+
+
+def keep_readable_state(folder: Path) -> bool:
+    """Whether `stored_tuner` finds what it reads, the newest that is whole.
+
+    Tune writes its state over the one before. What a kill or a full disk has left half written is
+    removed, so that the state of the session before counts, if there was one.
+    """
+    kinds = ("experiment_state-", json.load), ("basic-variant-state-", pickle.load)
+    sessions = {
+        path.stem.removeprefix(name) for name, _ in kinds for path in folder.glob(f"{name}*.json")
+    }
+    for session in sorted(sessions, reverse=True):
+        parts = {folder / f"{name}{session}.json": load for name, load in kinds}
+        if all(_loads(path, load) for path, load in parts.items()):
+            return _loads(folder / "tuner.pkl", pickle.load)
+        for path in parts:
+            path.unlink(missing_ok=True)
+    return False
+
+
+def _loads(path: Path, load: Callable[[IO[bytes]], Any]) -> bool:
+    try:
+        with path.open("rb") as file:
+            load(file)
+    except Exception:  # what unpickling half a file may raise is anything
+        return False
+    return True
+
+
+def keep_credentials_here() -> None:
+    """Keeps Tune from handing AWS's keys to trials in a way that has Ray write them into a log.
+
+    Trials on this machine inherit the environment; nodes of a cluster have one of their own.
+    """
+    class_cache.ENV_VARS_TO_PROPAGATE.difference_update(
+        [name for name in class_cache.ENV_VARS_TO_PROPAGATE if name.startswith("AWS_")]
+    )
+
+
+@contextlib.contextmanager
+def loopback_only() -> Iterator[None]:
+    """Has a Ray that is started meanwhile listen on 127.0.0.1 only, as it does on macOS.
+
+    Elsewhere Ray takes the machine's own address, `_node_ip_address="127.0.0.1"` or not, and its
+    servers listen on all there are.
+    """
+    before = ray_constants.ENABLE_RAY_CLUSTER
+    ray_constants.ENABLE_RAY_CLUSTER = False
+    try:
+        yield
+    finally:
+        ray_constants.ENABLE_RAY_CLUSTER = before
 
 
 def register_checkpoints(trial: TuneTrial, whole: Sequence[tuple[Path, dict[str, Any]]]) -> None:

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import json
+import netrc
+import os
 import shutil
 import sys
 import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from ray.tune import Callback
 from ray.tune.result import EXPR_RESULT_FILE
@@ -41,7 +44,7 @@ def wandb_callbacks(mode: str, project: str, *, artifacts: bool = False) -> list
         artifacts: Whether each trial's last checkpoint is logged too, when it ends.
 
     Raises:
-        ConfigError: W&B is not installed.
+        ConfigError: W&B is not installed, or nobody is logged in to it for `online`.
     """
     if mode == "off":
         return []
@@ -51,7 +54,37 @@ def wandb_callbacks(mode: str, project: str, *, artifacts: bool = False) -> list
         raise ConfigError(
             f"--wandb {mode} needs the package wandb: pip install 'rllib-ride[wandb]'"
         ) from None
+    if mode == "online":
+        _check_login()
     return [WandbCallback(mode, project, artifacts=artifacts)]
+
+
+def _check_login() -> None:
+    """Refuses to go online without a login that the server takes.
+
+    Raises:
+        ConfigError: says which ways there are.
+    """
+    import wandb
+
+    settings = wandb.setup(wandb.Settings(silent=True)).settings
+    ways = "`wandb login`, or WANDB_API_KEY in the environment; or --wandb offline, with no login"
+    if not (settings.api_key or settings.identity_token_file or _in_netrc(settings.base_url)):
+        raise ConfigError(f"--wandb online: nobody is logged in to {settings.base_url}: {ways}")
+    try:
+        wandb.login(verify=True)
+    except Exception as error:  # also where the server cannot be reached
+        raise ConfigError(f"--wandb online: {' '.join(str(error).split())}: {ways}") from error
+
+
+def _in_netrc(url: str) -> bool:
+    """Whether `wandb login` has left a key for the server."""
+    files = [os.environ["NETRC"]] if "NETRC" in os.environ else ["~/.netrc", "~/_netrc"]
+    for file in files:
+        with contextlib.suppress(OSError, netrc.NetrcParseError):
+            if netrc.netrc(Path(file).expanduser()).authenticators(urlsplit(url).netloc):
+                return True
+    return False
 
 
 class WandbCallback(Callback):
@@ -71,10 +104,20 @@ class WandbCallback(Callback):
         self, iteration: int, trials: list[TuneTrial], trial: TuneTrial, **info: Any
     ) -> None:
         """Starts the trial's run, or goes on with it."""
+        import wandb
+
         self._losses[trial.trial_id] = {}
         if trial.trial_id in self._runs:  # tried again after an error
             return
-        self._start(trial)
+        try:
+            self._start(trial)
+        except wandb.Error as error:  # such as a network that is down for a while
+            name = trial.config["trial"]["name"]
+            print(
+                f"{name} is not logged to W&B before it is resumed: {' '.join(str(error).split())}",
+                file=sys.stderr,
+            )
+            return
         for result in _results(_folder(trial)):
             self.on_trial_result(iteration, trials, trial, result)
         self._log_rows(trial)
@@ -88,6 +131,8 @@ class WandbCallback(Callback):
         **info: Any,
     ) -> None:
         """Keeps the losses until a checkpoint."""
+        if trial.trial_id not in self._runs:
+            return
         values = scalars(result)
         losses = {name: value for name, value in values.items() if name not in COLUMNS}
         self._losses[trial.trial_id][int(values["frames"])] = losses
@@ -101,13 +146,16 @@ class WandbCallback(Callback):
         **info: Any,
     ) -> None:
         """Logs what is safe now."""
-        self._log_rows(trial)
+        if trial.trial_id in self._runs:
+            self._log_rows(trial)
 
     def on_trial_complete(
         self, iteration: int, trials: list[TuneTrial], trial: TuneTrial, **info: Any
     ) -> None:
         """Ends the run, which then counts as finished."""
-        run = self._runs[trial.trial_id]
+        run = self._runs.get(trial.trial_id)
+        if run is None:
+            return
         run.save(str(_folder(trial) / RECORD_FILE), base_path=str(_folder(trial)), policy="now")
         if self._artifacts and trial.checkpoint is not None:
             try:

@@ -42,20 +42,23 @@ def run(args: argparse.Namespace) -> int:
     if args.dry_run:
         return check(args)
     trials = [planned.trial for planned in planned_trials(args)]
+    from rllib_ride.experiments.full_disk import DiskFull, told_if_full
     from rllib_ride.experiments.runner import experiment_folder
     from rllib_ride.experiments.runner import run as run_trials
     from rllib_ride.experiments.wandb import log_figures, wandb_callbacks
 
-    ended = run_trials(
-        trials,
-        args.storage,
-        resume=args.resume,
-        address=args.address,
-        callbacks=wandb_callbacks(args.wandb, trials[0].experiment, artifacts=args.wandb_artifacts),
-    )
     folder = experiment_folder(trials, args.storage)
-    interrupted = any(outcome.state == "interrupted" for outcome in ended)
-    files = [] if interrupted else _write_results(folder, ended)
+    wandb = wandb_callbacks(args.wandb, trials[0].experiment, artifacts=args.wandb_artifacts)
+    try:
+        ended = run_trials(
+            trials, args.storage, resume=args.resume, address=args.address, callbacks=wandb
+        )
+        interrupted = any(outcome.state == "interrupted" for outcome in ended)
+        with told_if_full(folder):
+            files = [] if interrupted else _write_results(folder, ended)
+    except DiskFull as error:
+        print(error, file=sys.stderr)
+        return _say_how_to_go_on(args)
     if files and args.wandb != "off" and args.wandb_artifacts:
         try:
             log_figures(files, args.wandb, trials[0].experiment, folder)
@@ -118,10 +121,14 @@ def _say_how_it_ended(args: argparse.Namespace, ended: Sequence[TrialOutcome], f
             )
     states = {outcome.state for outcome in ended}
     if "interrupted" in states:
-        again = [*args.argv, *([] if args.resume else ["--resume"])]
-        print(f"interrupted; go on with: rllib-ride {shlex.join(again)}", file=sys.stderr)
-        return INTERRUPTED
+        return _say_how_to_go_on(args)
     if "failed" in states:
         return FAILED
     print(f"finished: {folder}", file=sys.stderr)
     return DONE
+
+
+def _say_how_to_go_on(args: argparse.Namespace) -> int:
+    again = [*args.argv, *([] if args.resume else ["--resume"])]
+    print(f"interrupted; go on with: rllib-ride {shlex.join(again)}", file=sys.stderr)
+    return INTERRUPTED

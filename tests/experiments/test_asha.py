@@ -20,7 +20,9 @@ class Run:
     """Five trials under one scheduler."""
 
     def __init__(self, folder: Path) -> None:
-        self.asha = FramesASHA(frames=10_000, grace_frames=1000, reduction_factor=2)
+        self.asha = FramesASHA(
+            lambda trial: None, frames=10_000, grace_frames=1000, reduction_factor=2
+        )
         self.trials = [
             SimpleNamespace(
                 trial_id=str(n), path=folder / str(n), has_reported_at_least_once=n == 0

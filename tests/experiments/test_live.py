@@ -138,3 +138,17 @@ def test_on_a_screen_that_is_too_small_the_running_ones_come_first(capsys):
     assert names[:5] == [f"ride_A_seed{seed}" for seed in (20, 21, 22, 23, 3)]
     assert len(names) == 10
     assert table.caption == "10 of 40 trials: 34 waiting, 4 running, 1 done, 1 failed"
+
+
+def test_the_cursor_is_given_back_however_the_run_ends():
+    callback, _ = many(2)
+    screen = io.StringIO()
+    console = Console(file=screen, force_terminal=True, width=100, height=13)
+    callback._live = Live(get_renderable=callback._table, console=console)
+    callback._live.start()
+    assert "\x1b[?25l" in screen.getvalue()
+
+    callback.stop()  # what `run` calls where a second Ctrl-C has cut Tune short
+    callback.on_experiment_end([])
+
+    assert screen.getvalue().rindex("\x1b[?25h") > screen.getvalue().rindex("\x1b[?25l")

@@ -14,8 +14,8 @@ from ray.tune.registry import register_trainable
 from helpers.trials import TRIAL, result, trial
 from rllib_ride.experiments.checkpoints import seal
 from rllib_ride.experiments.errors import ConfigError
-from rllib_ride.experiments.resume import ResumeCallback, resumed_trials, write_trials
-from rllib_ride.experiments.trainable import NEW_EPISODES
+from rllib_ride.experiments.resume import Resumption, resumed_trials, write_trials
+from rllib_ride.experiments.retry import NEW_EPISODES, RetryCallback
 from rllib_ride.experiments.trial import Trial
 
 
@@ -112,7 +112,7 @@ def test_a_trial_goes_on_from_its_newest_whole_checkpoint(tmp_path: Path, tune_k
     half = checkpoint(folder, 7, mean=0.9)
     (half / "weights").write_text("w")
 
-    ResumeCallback([trial(frames=9000)]).on_step_begin(0, [ours])
+    Resumption([trial(frames=9000)]).prepare(ours)
 
     saved = ours.latest_checkpoint_result
     assert saved is not None and saved.checkpoint is not None
@@ -125,8 +125,8 @@ def test_a_trial_goes_on_from_its_newest_whole_checkpoint(tmp_path: Path, tune_k
 
 
 def test_a_trial_that_failed_begins_new_episodes_until_it_has_a_checkpoint(tmp_path: Path) -> None:
-    ours, callback = tune_trial(tmp_path), ResumeCallback([TRIAL])
-    callback.on_step_begin(0, [ours])
+    ours, callback = tune_trial(tmp_path), RetryCallback()
+    Resumption([TRIAL]).prepare(ours)
     assert ours.config == {"trial": TRIAL.to_dict(), NEW_EPISODES: False}
     callback.on_trial_recover(1, [ours], ours)
     assert ours.config[NEW_EPISODES]
@@ -134,7 +134,7 @@ def test_a_trial_that_failed_begins_new_episodes_until_it_has_a_checkpoint(tmp_p
     assert not ours.config[NEW_EPISODES]
 
     ours.run_metadata.num_failures = 1  # and the run was ended before the next checkpoint
-    ResumeCallback([TRIAL]).on_step_begin(0, [ours])
+    Resumption([TRIAL]).prepare(ours)
     assert ours.config[NEW_EPISODES]
 
 
@@ -144,6 +144,35 @@ def test_a_checkpoint_of_another_method_is_refused_before_the_start(tmp_path: Pa
     write_trials([TRIAL], tmp_path)
     with pytest.raises(ConfigError, match="000003: method is 'icm', and this trial has 'ride'"):
         resumed_trials([TRIAL], tmp_path)
+
+
+@pytest.mark.parametrize(("saved", "status"), [(3000, "TERMINATED"), (2000, "PENDING")])
+def test_a_trial_that_has_ended_goes_on_only_where_its_end_was_not_saved(
+    tmp_path: Path, saved: int, status: str
+) -> None:
+    from ray.train import Checkpoint
+    from ray.train._internal.session import _TrainingResult
+
+    ours = tune_trial(tmp_path)
+    path = checkpoint(tmp_path / "x" / TRIAL.name, 1, mean=0.5)
+    ours.on_checkpoint(_TrainingResult(Checkpoint(str(path)), result(saved, 1.0)))
+    ours.run_metadata.last_result = result(3000, 2.0, done=True)
+
+    Resumption([TRIAL], ended=[TRIAL.name]).prepare(ours)
+
+    assert ours.status == status
+
+
+def test_a_trial_that_tune_has_just_made_goes_on_from_what_is_there(tmp_path: Path) -> None:
+    folder = tmp_path / "x" / TRIAL.name
+    last = checkpoint(folder, 4, mean=0.5)
+    ours = tune_trial(tmp_path)
+    assert ours.checkpoint is None
+
+    Resumption([TRIAL]).prepare(ours)
+
+    assert ours.checkpoint is not None and ours.checkpoint.path == str(last)
+    assert ours.storage is not None and ours.storage.current_checkpoint_index == 4
 
 
 def test_the_best_and_the_last_are_kept(tmp_path: Path) -> None:

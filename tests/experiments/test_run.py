@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import time
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import pytest
 import torch
 from ray import tune
 
-from helpers.command import command, start
+from helpers.command import command, start, wait_for
 from helpers.event_files import read_events
 from helpers.faulty_env import ENV_ID as FAULTY
 from helpers.poisoned import METHOD as POISONED
@@ -42,15 +41,6 @@ config:
 
 def write(folder: Path, env: str, frames: int) -> None:
     (folder / "tiny.yaml").write_text(EXPERIMENT.format(env=env, frames=frames))
-
-
-def wait_for(condition, process) -> None:
-    """Waits until `condition()` holds; fails where the process ends before."""
-    until = time.monotonic() + 120
-    while not condition():
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < until, "nothing happened for two minutes"
-        time.sleep(0.1)
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@ from helpers.trials import TRIAL, result
 from helpers.wandb_log import WandbLog, read_log
 from helpers.wandb_server import wandb_server
 from rllib_ride.experiments.curve import CurveCallback, read_curve
+from rllib_ride.experiments.errors import ConfigError
 from rllib_ride.experiments.wandb import log_figures, wandb_callbacks
 
 wandb = pytest.importorskip("wandb", reason="needs the extra rllib-ride[wandb]")
@@ -228,3 +229,57 @@ def test_offline_files_of_a_resumed_run_are_synced_into_one_run(
     assert done.returncode == 0, done.stderr
     (rows,) = server.rows.values()
     assert [row["frames"] for row in rows] == [row["_step"] for row in rows] == [200, 390]
+
+
+@pytest.mark.parametrize("key", [None, KEY])
+def test_online_without_a_login_that_is_good_is_refused_before_anything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str | None
+) -> None:
+    wandb.teardown()
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    monkeypatch.delenv("WANDB_API_KEY")
+    if key:
+        monkeypatch.setenv("WANDB_API_KEY", key)
+    with pytest.raises(ConfigError) as error:
+        wandb_callbacks("online", "x")
+    wandb.teardown()
+    told = "--wandb online: " if key else "--wandb online: nobody is logged in to "
+    assert str(error.value).startswith(told)
+    assert "http://127.0.0.1:9" in str(error.value)
+    assert "`wandb login`" in str(error.value) and "--wandb offline" in str(error.value)
+    assert KEY not in str(error.value)
+
+
+def test_a_login_in_netrc_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wandb.teardown()
+    monkeypatch.delenv("WANDB_API_KEY")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    with wandb_server() as server:
+        monkeypatch.setenv("WANDB_BASE_URL", server.url)
+        host = server.url.removeprefix("http://")
+        (tmp_path / "netrc").write_text(f"machine {host}\n  login user\n  password {KEY}\n")
+        assert len(wandb_callbacks("online", "x")) == 1
+        wandb.teardown()
+
+
+def test_a_server_that_is_gone_when_a_trial_starts_does_not_end_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "trial"
+    with wandb_server() as server:
+        monkeypatch.setenv("WANDB_BASE_URL", server.url)
+        tune = Tune(folder, "online")
+
+    def unreachable(**options: Any) -> None:
+        raise wandb.errors.CommError("no route to host")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(wandb, "init", unreachable)
+        tune.start()
+    tune.report(200, saved=True)
+    tune.call("on_trial_complete")
+    tune.end()
+    wandb.teardown()
+    told = capsys.readouterr().err
+    assert f"{TRIAL.name} is not logged to W&B before it is resumed: no route to host" in told
+    assert [row["frames"] for row in read_curve(folder / "curve.csv")] == ["200"]

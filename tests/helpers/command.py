@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
@@ -27,5 +29,14 @@ def start(*args: str, folder: Path) -> subprocess.Popen[str]:
 def command(*args: str, folder: Path) -> tuple[int, str, str]:
     """Exit code, stdout and stderr of the command, run to its end."""
     process = start(*args, folder=folder)
-    out, err = process.communicate(timeout=180)
+    out, err = process.communicate(timeout=600)
     return process.returncode, out, err
+
+
+def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    """Waits until `condition()` holds; fails where the process ends before."""
+    until = time.monotonic() + 120
+    while not condition():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < until, "nothing happened for two minutes"
+        time.sleep(0.1)

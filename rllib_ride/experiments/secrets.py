@@ -1,0 +1,47 @@
+"""Settings that look like a password or a token, which no file of a run may hold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from rllib_ride.experiments.errors import ConfigError
+
+if TYPE_CHECKING:
+    from rllib_ride.experiments.trial import Trial
+
+_SECRET = re.compile(
+    r"(^|_)(token|secret|passwd|password|passphrase|credentials?|(api|auth|access|private|secret)_?key)$"
+)
+
+
+def refuse_secrets(trial: Trial) -> None:
+    """Refuses a trial one of whose settings is a secret, going by the setting's name.
+
+    run.json, Tune's files, checkpoints and W&B hold the settings, and are there to be passed on. To
+    leave one out would make a run that nobody can resume.
+
+    Raises:
+        ConfigError: names the setting and the way to do without, never the value.
+    """
+    for key in _secret_keys({**trial.config, **trial.env_options}):
+        raise ConfigError(
+            f"key {key!r} looks like a secret, and the run's files would hold it, W&B too. Leave "
+            "it out, and let the environment read it from an environment variable"
+        )
+
+
+def _secret_keys(settings: Any, before: str = "") -> Iterator[str]:
+    """Dotted keys of texts whose name ends as that of a secret does."""
+    if isinstance(settings, list | tuple):
+        for entry in settings:
+            yield from _secret_keys(entry, before)
+    if not isinstance(settings, Mapping):
+        return
+    for key, value in settings.items():
+        dotted = f"{before}{key}"
+        words = re.sub(r"(?<=[a-z])(?=[A-Z])|\W", "_", str(key)).lower()
+        if isinstance(value, str) and value and _SECRET.search(words):
+            yield dotted
+        yield from _secret_keys(value, f"{dotted}.")

@@ -1,0 +1,50 @@
+"""A Ray that a run starts is reached from this machine only."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+STARTS = """
+import json, os
+import ray
+from helpers.processes import listening, tree
+from rllib_ride.experiments.connect import start_ray
+
+start_ray(None)
+
+@ray.remote
+class Trial:
+    def pid(self): return os.getpid()
+
+trial = Trial.remote()
+ray.get(trial.pid.remote())
+print(json.dumps(listening(tree(os.getpid()))))
+"""
+
+
+def test_every_socket_of_a_local_run_is_on_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    done = subprocess.run(
+        [sys.executable, "-c", STARTS],
+        cwd=Path(__file__).parents[1],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    sockets = json.loads(done.stdout.splitlines()[-1])
+
+    assert len(sockets) >= 4, sockets  # raylet, GCS, trial, driver
+    assert {at: by for at, by in sockets.items() if not is_loopback(at.rpartition(":")[0])} == {}
+
+
+def is_loopback(host: str) -> bool:
+    """Whether it is, as IPv4, IPv6, or the former in the latter (`::ffff:127.0.0.1`)."""
+    address = ipaddress.ip_address(host)
+    return (getattr(address, "ipv4_mapped", None) or address).is_loopback

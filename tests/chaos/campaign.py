@@ -8,11 +8,12 @@ import itertools
 import json
 import os
 import random
+import signal
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -27,11 +28,11 @@ PLACES = ("plain", "learner", "env", "disk", "cluster")
 small disk, two nodes."""
 
 _FAULTS_A_TRAINING = 5
-_FRAMES_A_FAULT = 6_000
+_FRAMES_A_FAULT = 2_000
 _DISK_MB = 64
 _STARTS_WITHIN_S = 12.0  # in which a start is hit
 _SETTLED_S = 2.0  # after which Tune knows of a checkpoint
-_GONE_WITHIN_S = 30.0
+_GONE_WITHIN_S = 90.0  # Ray's agents look for their dead head for a minute first
 _FINISH_WITHIN_S = 300.0
 
 
@@ -236,66 +237,67 @@ def _aftermath(scene: Scene, kind: Kind, before: Snapshot, said: int, problems: 
     struck = time.monotonic()
     if kind.outcome is not Outcome.STOPS:
         time.sleep(3)  # results that were on their way
-        problems += _goes_on(training, training.reached(), kind.within_s, may_stop=True)
+        problems += _goes_on(training, training.reached(), kind.within_s)
     elif not machine.wait_for(lambda: not training.session.running, kind.within_s):
         problems.append(f"neither stopped nor was killed within {kind.within_s:.0f} s")
-    took = time.monotonic() - struck
-    code = training.session.code
+    took, code = time.monotonic() - struck, training.session.code
     if problems:
         return f"code {code}, {took:.0f} s"
     if code in (None, 0) and kind.outcome is not Outcome.STOPS:
         problems += _files(training, before)
         return f"went on within {took:.0f} s"
 
-    stopped = f"stopped with {code} after {took:.0f} s"
-    problems += _stopped(scene, kind, said)
-    at_stop = training.snapshot()
-    ended_in_order = code == 130 and kind.keeps_all
-    if ended_in_order and training.reached() != sum(at_stop.kept.values()):
-        problems.append(f"rows to {training.reached()}, but checkpoints of {at_stop.kept}")
+    problems += _stopped(training, kind, said)
+    left = _left(scene)
+    at_stop, reached = training.snapshot(), training.reached()
+    if code == 130 and kind.keeps_all and reached != sum(at_stop.kept.values()):
+        problems.append(f"rows to {reached}, but checkpoints of {at_stop.kept}")
     kind.repair(scene)
-    reached = training.reached()
+    stopped = time.monotonic()
     training.start()
-    problems += _goes_on(training, reached, kind.within_s, may_stop=False)
+    problems += _goes_on(training, reached, kind.within_s)
+    if training.session.code not in (None, 0):
+        problems.append(f"resumed, it ended with {training.session.code}")
     problems += _files(training, at_stop)
-    return f"{stopped}, resumed"
+    # Only now: a person would not wait for it, and what is left must not disturb the next session.
+    problems += _still_there(left, _GONE_WITHIN_S - (time.monotonic() - stopped))
+    return f"stopped with {code} after {took:.0f} s, resumed"
 
 
-def _goes_on(training: Training, reached: int, within_s: float, *, may_stop: bool) -> list[str]:
+def _goes_on(training: Training, reached: int, within_s: float) -> list[str]:
     """Waits for frames beyond `reached`, or for the command's end."""
     session = training.session
-    moved = machine.wait_for(lambda: not session.running or training.reached() > reached, within_s)
-    if not moved:
-        return [f"no frames beyond {reached:,} within {within_s:.0f} s: ...{session.err[-300:]}"]
-    if session.code not in (None, 0) and not may_stop:
-        return [f"ended with {session.code}: ...{session.err[-600:]}"]
-    return []
+    if machine.wait_for(lambda: not session.running or training.reached() > reached, within_s):
+        return []
+    return [f"no frames beyond {reached:,} within {within_s:.0f} s: ...{session.err[-300:]}"]
 
 
-def _stopped(scene: Scene, kind: Kind, said: int) -> list[str]:
-    """Whether a command that has stopped did so in order, and left nothing behind."""
-    session, problems = scene.training.session, []
+def _stopped(training: Training, kind: Kind, said: int) -> list[str]:
+    """Whether a command that has stopped did so in order."""
+    session, problems = training.session, []
     if session.code not in kind.codes:
         expected = " or ".join(map(str, kind.codes)) or "no end"
         problems.append(f"ended with {session.code}, not {expected}: ...{session.err[-600:]}")
-    elif session.code != -9:
+    elif session.code != -signal.SIGKILL:
         problems += checks.message(session.err[said:], kind.says or "")
-    return problems + checks.noise(session.out) + _left_over(scene)
+    return problems + checks.noise(session.out)
 
 
-def _left_over(scene: Scene) -> list[str]:
-    """Processes and ports of a run that has ended."""
+def _left(scene: Scene) -> dict[int, str]:
+    """Processes of a run whose command has ended, with their titles."""
+    of_nodes = scene.cluster.daemons() if scene.cluster else []
+    return {pid: title for pid, title in machine.processes().items() if pid not in of_nodes}
 
-    def processes() -> dict[int, str]:
-        there = machine.processes()
-        of_nodes = scene.cluster.daemons() if scene.cluster else []
-        return {pid: title for pid, title in there.items() if pid not in of_nodes}
 
-    if not machine.wait_for(lambda: not processes(), _GONE_WITHIN_S):
-        titles = sorted(title[:60] for title in processes().values())
-        return [f"{len(titles)} processes are left after {_GONE_WITHIN_S:.0f} s: {titles[:5]}"]
-    ports = set() if scene.cluster else machine.listening()
-    return [f"ports are left open: {sorted(ports)}"] if ports else []
+def _still_there(left: Mapping[int, str], within_s: float) -> list[str]:
+    """Those of them that are not gone within so many seconds from now."""
+
+    def titles() -> list[str]:
+        return sorted(left[pid][:60] for pid in left.keys() & machine.processes().keys())
+
+    if machine.wait_for(lambda: not titles(), within_s):
+        return []
+    return [f"{len(titles())} processes are left: {titles()[:5]}"]
 
 
 def _files(training: Training, before: Snapshot) -> list[str]:
@@ -322,7 +324,10 @@ def _finish(scene: Scene) -> list[str]:
     for name, rows in training.curves().items():
         if not rows or int(rows[-1]["frames"]) < training.frames:
             problems.append(f"{name} ends at {rows[-1:]}, before {training.frames} frames")
-    return problems + _files(training, training.snapshot()) + _left_over(scene)
+    problems += _files(training, training.snapshot()) + _still_there(_left(scene), _GONE_WITHIN_S)
+    if not scene.cluster and not machine.wait_for(lambda: not machine.listening(), 5):
+        problems.append(f"ports are left open: {sorted(machine.listening())}")
+    return problems
 
 
 if __name__ == "__main__":

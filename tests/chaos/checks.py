@@ -11,7 +11,7 @@ from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.rl_module.torch import TorchRLModule
 
 from rllib_ride.analysis.policy import load_policy
-from rllib_ride.experiments.checkpoints import whole_checkpoints
+from rllib_ride.experiments.checkpoints import result_of, whole_checkpoints
 from rllib_ride.experiments.curve import COLUMNS
 from rllib_ride.rllib.ray_internals import module_folder
 from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID
@@ -95,7 +95,8 @@ def checkpoints(trial: Path, rows: Rows) -> list[str]:
             policy = load_policy(path)
             networks = [policy.module, _module(path, INTRINSIC_MODULE_ID)]
         except Exception as error:  # any at all is what this looks for
-            problems.append(f"{path.name} does not load: {type(error).__name__}: {error}")
+            if result_of(path) is not None:  # a newer one has not replaced it meanwhile
+                problems.append(f"{path.name} does not load: {type(error).__name__}: {error}")
             continue
         if policy.frames_trained != frames:
             problems.append(f"{path.name} of {policy.frames_trained} frames says {frames}")

@@ -70,7 +70,7 @@ class Kind:
     repair: Callable[[Scene], None] = lambda scene: None
     at_start: bool = False
     keeps_all: bool = False
-    within_s: float = 90.0
+    within_s: float = 240.0
 
 
 # --- processes ------------------------------------------------------------------------------------
@@ -325,16 +325,15 @@ KINDS = {
         codes=(1,),
         says=MESSAGE,
         repair=_no_order,
-        within_s=150,
     ),
-    "env_hangs": Kind(_order("hang", "?"), Outcome.GOES_ON, place="env", within_s=150),
+    "env_hangs": Kind(_order("hang", "?"), Outcome.GOES_ON, place="env"),
     "env_nan_reward": Kind(
         _order("nan"), Outcome.EITHER, place="env", codes=(1,), says="(?i)nan|finite"
     ),
     "env_wrong_shape": Kind(
         _order("shape"), Outcome.EITHER, place="env", codes=(1,), says=r"(?i)shape|\(6, 7, 3\)"
     ),
-    "kill_worker_raylet": Kind(_kill_worker, Outcome.GOES_ON, place="cluster", within_s=150),
+    "kill_worker_raylet": Kind(_kill_worker, Outcome.GOES_ON, place="cluster"),
     "kill_head": Kind(
         _kill_head,
         Outcome.STOPS,
@@ -342,6 +341,5 @@ KINDS = {
         codes=(1, *_KILLED),
         says="(?i)cluster|ray",
         repair=_new_cluster,
-        within_s=150,
     ),
 }

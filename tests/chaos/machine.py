@@ -1,7 +1,7 @@
 """The private machine of a campaign: processes, network and mounts of its own, made by unshare(1).
 
-A machine has an address on loopback only and sees no process of the one that it is part of. So what
-a broken run leaves behind is all there is, nobody else's Ray can be hit, and the kernel takes
+A machine has a network that leads nowhere, and sees no process of the one it is part of. So what a
+broken run leaves behind is all there is, nobody else's Ray can be hit, and the kernel takes
 everything away when the campaign ends, however it ends.
 """
 
@@ -21,6 +21,11 @@ from typing import NoReturn
 TESTS = Path(__file__).resolve().parents[1]
 _PROGRAMS = ("unshare", "ip", "mount", "bash")
 _PRIVATE = ("unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
+# The address leads nowhere, but without one Ray complains that it finds none.
+_NETWORK = (
+    "ip link set lo up; ip link add lan type bridge; ip addr add 10.78.0.1/24 dev lan;"
+    "ip link set lan up; ip route add default via 10.78.0.2"
+)
 _LISTENING = "0A"  # in /proc/net/tcp
 
 
@@ -37,7 +42,7 @@ def missing() -> str | None:
 def enter(module: str, args: list[str]) -> NoReturn:
     """Becomes `python -m module args` on a new private machine."""
     # bash is the first process, and collects those whose parents were killed.
-    script = 'ip link set lo up; "$@"; exit $?'
+    script = f'{_NETWORK}; "$@"; exit $?'
     paths = [str(TESTS), str(TESTS.parent), os.environ.get("PYTHONPATH", "")]
     python = [sys.executable, "-m", module, *args]
     environment = {

@@ -27,7 +27,7 @@ from rllib_ride.experiments.retry import MAX_FAILURES, RetryCallback
 from rllib_ride.experiments.tensorboard import TensorBoardCallback
 from rllib_ride.experiments.trainable import TrialTrainable
 from rllib_ride.experiments.trial import Trial
-from rllib_ride.experiments.tune_internals import stored_tuner
+from rllib_ride.experiments.tune_internals import has_whole_state, stored_tuner
 
 if TYPE_CHECKING:
     from ray.tune.experiment import Trial as TuneTrial
@@ -134,8 +134,8 @@ def run(
         TensorBoardCallback(),
     ]
     tuner = None
-    # Without such a file the run ended before Tune had kept anything.
-    if resume and any(folder.glob("experiment_state-*.json")):
+    # Without it the run is begun anew, and its trials go on from the checkpoints there are.
+    if resume and has_whole_state(folder):
         results = stored_tuner(folder, TrialTrainable).get_results()
         before = _outcomes(results, trials, folder)
         if all(outcome.state in ("done", "stopped") for outcome in before):

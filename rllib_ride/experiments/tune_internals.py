@@ -5,6 +5,8 @@ Written for Ray 2.60, as `rllib_ride/rllib/ray_internals.py` is for RLlib.
 
 from __future__ import annotations
 
+import json
+import pickle
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +28,22 @@ def resolve_address(address: str) -> str | None:
         ConnectionError, OSError, ValueError: it is no address.
     """
     return canonicalize_bootstrap_address(address)
+
+
+def has_whole_state(folder: Path) -> bool:
+    """Whether what Tune keeps of a run as a whole is there and can be read.
+
+    Tune writes them in place, so a kill may leave half of one; it reads the newest of each.
+    """
+    files = [folder / "tuner.pkl"]
+    for pattern in ("experiment_state-*.json", "basic-variant-state-*.json"):
+        files.append(max(folder.glob(pattern), default=folder / pattern))
+    try:
+        for path in files:
+            (pickle if path.suffix == ".pkl" else json).loads(path.read_bytes())
+    except Exception:  # of half a pickle, it may be almost any
+        return False
+    return True
 
 
 def stored_tuner(

@@ -28,7 +28,7 @@ PLACES = ("plain", "learner", "env", "disk", "cluster")
 small disk, two nodes."""
 
 _FAULTS_A_TRAINING = 5
-_FRAMES_A_FAULT = 2_000
+_FRAMES_A_FAULT = 1_200
 _DISK_MB = 64
 _STARTS_WITHIN_S = 12.0  # in which a start is hit
 _SETTLED_S = 2.0  # after which Tune knows of a checkpoint

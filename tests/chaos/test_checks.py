@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 
 import pytest
+import torch
+from ray.rllib.core.rl_module.torch import TorchRLModule
 
 from chaos import checks
 from helpers.checkpoints import write_untrained
 from rllib_ride.experiments import checkpoints
 from rllib_ride.experiments.curve import COLUMNS
+from rllib_ride.rllib.ray_internals import module_folder
 
 SAID = """\
 curves while it trains: tensorboard --logdir runs/chaos
@@ -89,9 +92,15 @@ def test_a_checkpoint_is_the_policy_of_its_frames_and_has_its_row(trial):
 
 
 def test_weights_that_are_no_numbers_are_found(trial):
-    (path,) = trial.rglob("rl_module/default_policy/module_state.*")
-    print(path)
-    raise AssertionError
+    folder = trial / "checkpoint_000000"
+    path = module_folder(folder, "intrinsic")
+    module = TorchRLModule.from_checkpoint(str(path))
+    with torch.no_grad():
+        next(module.parameters()).fill_(torch.nan)
+    module.save_to_path(str(path))
+    checkpoints.seal(folder, {"frames": 0})
+
+    assert "weights that are no numbers" in checks.checkpoints(trial, [row(0)])[0]
 
 
 def test_a_checkpoint_that_is_whole_and_does_not_load_is_found(trial):

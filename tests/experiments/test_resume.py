@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import shutil
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from rllib_ride.experiments.checkpoints import seal
 from rllib_ride.experiments.errors import ConfigError
 from rllib_ride.experiments.resume import ResumeCallback, resumed_trials, write_trials
 from rllib_ride.experiments.trial import Trial
+from rllib_ride.experiments.tune_internals import has_whole_state
 
 
 def resumed(folder: Path, before: Trial, now: Trial) -> Trial:
@@ -141,3 +143,42 @@ def test_trials_that_more_frames_have_put_in_another_order_go_on(tmp_path: Path)
     write_trials([first, second], tmp_path)
     longer = trial(name="b", frames=9000)
     assert resumed_trials([longer, first], tmp_path)[0] == first
+
+
+# --- what Tune keeps of a run
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    """A run's folder with the files of two sessions."""
+    (tmp_path / "tuner.pkl").write_bytes(pickle.dumps({"a": [1.5] * 100}))
+    for session in ("12-00-00", "13-00-00"):
+        for name in ("experiment_state", "basic-variant-state"):
+            (tmp_path / f"{name}-2026-11-28_{session}.json").write_text('{"trials": [1, 2]}')
+    return tmp_path
+
+
+def test_state_that_tune_can_read_is_whole(state: Path) -> None:
+    assert has_whole_state(state)
+    # Tune reads the newest only.
+    (state / "experiment_state-2026-11-28_12-00-00.json").write_text('{"tri')
+    assert has_whole_state(state)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "tuner.pkl",
+        "experiment_state-2026-11-28_13-00-00.json",
+        "basic-variant-state-2026-11-28_13-00-00.json",
+    ],
+)
+def test_half_a_file_is_not_whole_state(state: Path, name: str) -> None:
+    content = (state / name).read_bytes()
+    for length in range(len(content)):
+        (state / name).write_bytes(content[:length])
+        assert not has_whole_state(state), length
+
+
+def test_a_folder_without_state_has_none(tmp_path: Path) -> None:
+    assert not has_whole_state(tmp_path)

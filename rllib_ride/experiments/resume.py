@@ -89,23 +89,32 @@ class ResumeCallback(Callback):
     """Gives Tune's trials their settings and checkpoints before they go on.
 
     A killed run may have saved a checkpoint and deleted another since Tune last wrote its state,
-    and may have left half a checkpoint. The newest whole one on the disk is where a trial goes on.
+    and may have left half a checkpoint, or a state that cannot be read. The newest whole checkpoint
+    on the disk is where a trial goes on.
     """
 
     def __init__(self, trials: Sequence[Trial]) -> None:
         self._trials = {trial.name: trial for trial in trials}
-        self._done = False
+        self._corrected: set[str] | None = None
 
     def on_step_begin(self, iteration: int, trials: list[TuneTrial], **info: Any) -> None:
-        """Corrects the trials, before the first of them is started."""
-        if self._done:
+        """Corrects the trials that Tune has restored, before the first of them is started."""
+        if self._corrected is not None:
             return
-        self._done = True
+        self._corrected = {trial.trial_id for trial in trials}
         for trial in trials:
             ours = self._trials[trial.config["trial"]["name"]]
             trial.set_config({"trial": ours.to_dict()})
             if not trial.is_finished():
                 _take_stock(trial)
+
+    def on_trial_start(
+        self, iteration: int, trials: list[TuneTrial], trial: TuneTrial, **info: Any
+    ) -> None:
+        """Gives a trial that Tune takes for new what is there of it all the same."""
+        if self._corrected is not None and trial.trial_id not in self._corrected:
+            self._corrected.add(trial.trial_id)
+            _take_stock(trial)
 
 
 def _take_stock(trial: TuneTrial) -> None:

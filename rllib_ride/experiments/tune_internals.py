@@ -35,12 +35,14 @@ def has_whole_state(folder: Path) -> bool:
 
     Tune writes them in place, so a kill may leave half of one; it reads the newest of each.
     """
-    files = [folder / "tuner.pkl"]
-    for pattern in ("experiment_state-*.json", "basic-variant-state-*.json"):
-        files.append(max(folder.glob(pattern), default=folder / pattern))
+    readers: dict[str, Any] = {
+        "tuner.pkl": pickle,
+        "experiment_state-*.json": json,
+        "basic-variant-state-*.json": pickle,  # for all its name
+    }
     try:
-        for path in files:
-            (pickle if path.suffix == ".pkl" else json).loads(path.read_bytes())
+        for pattern, reader in readers.items():
+            reader.loads(max(folder.glob(pattern)).read_bytes())
     except Exception:  # of half a pickle, it may be almost any
         return False
     return True

@@ -76,6 +76,10 @@ class Record:
 def main() -> int:
     """Runs a campaign; 1 if a fault left something wrong."""
     args = _arguments()
+    if args.counts:
+        lines = args.counts.read_text().splitlines()
+        print(counts([Record(**json.loads(line)) for line in lines]))
+        return 0
     rng = random.Random(args.seed)
     queue = plan(args.kind or list(KINDS), args.faults, rng)
     records: list[Record] = []
@@ -108,6 +112,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0, help="of all that is random; default: 0")
     parser.add_argument("--kind", action="append", choices=KINDS, help="only this (repeatable)")
     parser.add_argument("--out", type=Path, metavar="FILE", help="JSON lines to append to")
+    parser.add_argument("--counts", type=Path, metavar="FILE", help="only count what FILE has")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the trainings' folders")
     return parser.parse_args()
 

@@ -11,6 +11,7 @@ import pytest
 from ray.train import CheckpointConfig
 from ray.tune.experiment import Trial as TuneTrial
 from ray.tune.registry import register_trainable
+from ray.tune.search import BasicVariantGenerator
 
 from helpers.trials import TRIAL, result, trial
 from rllib_ride.experiments.checkpoints import seal
@@ -125,6 +126,22 @@ def test_a_trial_goes_on_from_its_newest_whole_checkpoint(tmp_path: Path, tune_k
     assert ours.storage.current_checkpoint_index == 6
 
 
+def test_a_trial_that_tune_takes_for_new_goes_on_from_there_too(tmp_path: Path) -> None:
+    ours, callback = tune_trial(tmp_path), ResumeCallback([TRIAL])
+    there = checkpoint(tmp_path / "x" / TRIAL.name, 4, mean=0.8)
+
+    callback.on_step_begin(0, [])
+    callback.on_trial_start(0, [ours], ours)
+    saved = ours.latest_checkpoint_result
+    assert saved is not None and saved.checkpoint is not None
+    assert saved.checkpoint.path == str(there)
+
+    # Tried again, it goes on from what Tune knows by then.
+    checkpoint(tmp_path / "x" / TRIAL.name, 5, mean=0.8)
+    callback.on_trial_start(0, [ours], ours)
+    assert ours.latest_checkpoint_result is saved
+
+
 def test_the_best_and_the_last_are_kept(tmp_path: Path) -> None:
     from ray.train import Checkpoint
     from ray.train._internal.session import _TrainingResult
@@ -152,9 +169,9 @@ def test_trials_that_more_frames_have_put_in_another_order_go_on(tmp_path: Path)
 def state(tmp_path: Path) -> Path:
     """A run's folder with the files of two sessions."""
     (tmp_path / "tuner.pkl").write_bytes(pickle.dumps({"a": [1.5] * 100}))
-    for session in ("12-00-00", "13-00-00"):
-        for name in ("experiment_state", "basic-variant-state"):
-            (tmp_path / f"{name}-2026-11-28_{session}.json").write_text('{"trials": [1, 2]}')
+    for session in ("2026-11-28_12-00-00", "2026-11-28_13-00-00"):
+        (tmp_path / f"experiment_state-{session}.json").write_text('{"trial_data": [1, 2]}')
+        BasicVariantGenerator().save_to_dir(str(tmp_path), session)
     return tmp_path
 
 
@@ -175,7 +192,7 @@ def test_state_that_tune_can_read_is_whole(state: Path) -> None:
 )
 def test_half_a_file_is_not_whole_state(state: Path, name: str) -> None:
     content = (state / name).read_bytes()
-    for length in range(len(content)):
+    for length in range(0, len(content), 7):
         (state / name).write_bytes(content[:length])
         assert not has_whole_state(state), length
 

@@ -17,7 +17,8 @@ from chaos.training import Session, Training, crash
 from helpers.chaos_env import MESSAGE
 from rllib_ride.experiments.checkpoints import SEAL_FILE, whole_checkpoints
 
-_TRIAL, _RUNNER, _LEARNER = "ray::TrialTrainable", "ray::BatchedEnvRunner", "Learner"
+# A remote Learner is one of Ray Train's workers, _WrappedExecutable.
+_TRIAL, _RUNNER, _LEARNER = "ray::TrialTrainable", "ray::BatchedEnvRunner", "Executable"
 _HANGS_S = (5, 15, 60)
 
 
@@ -80,6 +81,9 @@ def _kill_one(scene: Scene, *titles: str) -> str:
     """Kills one process with such a title; waits for one where none is there at this moment."""
     machine.wait_for(lambda: bool(machine.titled(*titles)), 30)
     found = {pid: machine.processes().get(pid, "") for pid in machine.titled(*titles)}
+    if not found:
+        scene.problems.append(f"nothing to kill: no process is named {titles}")
+        return "nothing"
     pid = scene.rng.choice(sorted(found))
     machine.kill([pid])
     return f"killed {found[pid]}"

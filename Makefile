@@ -7,7 +7,7 @@ export OMP_NUM_THREADS
 
 INSTALLED := $(VENV)/.installed
 
-.PHONY: help quickstart test test-slow evidence lock clean
+.PHONY: help quickstart test test-slow chaos evidence lock clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -23,6 +23,9 @@ test: $(INSTALLED)  ## every check: ruff, mypy and the test suite
 
 test-slow: $(INSTALLED)  ## the tests that take more than a few minutes each
 	$(VENV)/bin/pytest -q -m slow
+
+chaos: $(INSTALLED)  ## break real trainings and check what is left: FAULTS=20 SEED=0
+	$(VENV)/bin/python tests/chaos/run.py --faults $(or $(FAULTS),20) --seed $(or $(SEED),0)
 
 evidence: $(INSTALLED)  ## measure parts of results/ again: PARTS="n7s4_ride ...", see results/commands.txt
 	tools/evidence.sh $(PARTS)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import select
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
 from rllib_ride.experiments.errors import ConfigError, one_line
@@ -51,7 +54,8 @@ def _run_verb(argv: Sequence[str] | None) -> int:
     except SystemExit as stop:  # argparse has printed help or what is wrong
         return int(stop.code or 0)
     try:
-        return args.verb(args)
+        with _sigterm_as_ctrl_c():
+            return args.verb(args)
     except ConfigError as error:
         for line in str(error).split("\n"):
             print(one_line(line), file=sys.stderr)
@@ -59,6 +63,19 @@ def _run_verb(argv: Sequence[str] | None) -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
+
+
+@contextlib.contextmanager
+def _sigterm_as_ctrl_c() -> Iterator[None]:
+    """Ends a verb in order on SIGTERM, during its seconds of imports too."""
+    if threading.current_thread() is not threading.main_thread():  # which alone may set handlers
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _nobody_reads() -> bool:

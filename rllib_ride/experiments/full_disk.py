@@ -59,7 +59,7 @@ def tells_of_full_disk(text: str) -> bool:
 
 
 def warn_of_little_room(folder: Path, num_trials: int) -> None:
-    """Says so where fewer than 100 MB a trial are free; a trial of the paper's takes about 50."""
+    """Says so where fewer than 100 MB a trial are free: checkpoints, and results as they grow."""
     free, wanted = _free_mb(folder), num_trials * _MB_A_TRIAL
     if free < wanted:
         print(

@@ -13,13 +13,20 @@ class Tune:
 
     def __init__(self, failures: int = 0) -> None:
         self.metadata = SimpleNamespace(num_failures=failures)
+        self.config: dict[str, Any] = {}
         self.callback = RetryCallback()
         self.callback.on_trial_start(0, [], self.trial)
 
     @property
     def trial(self) -> Any:
         failures = self.metadata.num_failures
-        return SimpleNamespace(trial_id="t", run_metadata=self.metadata, num_failures=failures)
+        return SimpleNamespace(
+            trial_id="t",
+            run_metadata=self.metadata,
+            num_failures=failures,
+            config=self.config,
+            set_config=self.config.update,
+        )
 
     def fails(self) -> bool:
         """Whether the trial is tried again."""

@@ -1,0 +1,117 @@
+"""The private machine of a campaign: processes, network and mounts of its own, made by unshare(1).
+
+A machine has a network that leads nowhere, and sees no process of the one it is part of. So what a
+broken run leaves behind is all there is, nobody else's Ray can be hit, and the kernel takes
+everything away when the campaign ends, however it ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import NoReturn
+
+TESTS = Path(__file__).resolve().parents[1]
+_PROGRAMS = ("unshare", "ip", "mount", "bash")
+_PRIVATE = ("unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
+# The address leads nowhere, but without one Ray complains that it finds none.
+_NETWORK = (
+    "ip link set lo up; ip link add lan type bridge; ip addr add 10.78.0.1/24 dev lan;"
+    "ip link set lan up; ip route add default via 10.78.0.2"
+)
+_LISTENING = "0A"  # in /proc/net/tcp
+
+
+def missing() -> str | None:
+    """Why there can be no such machine here."""
+    path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
+    if absent := [name for name in _PROGRAMS if shutil.which(name, path=path) is None]:
+        return f"needs {', '.join(absent)} (packages util-linux, iproute2)"
+    if subprocess.run([*_private(), "true"], capture_output=True).returncode:
+        return "namespaces cannot be made (as root, or where users may make namespaces)"
+    return None
+
+
+def enter(module: str, args: list[str]) -> NoReturn:
+    """Becomes `python -m module args` on a new private machine."""
+    # bash is the first process, and collects those whose parents were killed.
+    script = f'{_NETWORK}; "$@"; exit $?'
+    paths = [str(TESTS), str(TESTS.parent), os.environ.get("PYTHONPATH", "")]
+    python = [sys.executable, "-m", module, *args]
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("RAY_")},
+        "PATH": os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"]),
+        "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+    }
+    os.execvpe("unshare", [*_private(), "bash", "-c", script, "-", *python], environment)
+
+
+def _private() -> list[str]:
+    as_root = [] if os.geteuid() == 0 else ["--map-root-user"]
+    return [_PRIVATE[0], *as_root, *_PRIVATE[1:]]
+
+
+def processes() -> dict[int, str]:
+    """Every process but the campaign's own, by id, with its title or command line."""
+    found = {}
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdecimal() or int(folder.name) in (1, os.getpid()):
+            continue
+        with contextlib.suppress(OSError):  # it has just ended
+            if (folder / "stat").read_text().rpartition(")")[2].split()[0] != "Z":
+                title = (folder / "cmdline").read_bytes().replace(b"\0", b" ")
+                found[int(folder.name)] = title.decode(errors="replace").strip()
+    return found
+
+
+def titled(*words: str) -> list[int]:
+    """Ids of the processes whose title has one of these words."""
+    return [pid for pid, title in processes().items() if any(word in title for word in words)]
+
+
+def listening() -> set[int]:
+    """The ports that anything listens on."""
+    ports = set()
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        with contextlib.suppress(OSError):  # no IPv6
+            for line in Path(table).read_text().splitlines()[1:]:
+                _, address, _, state, *_ = line.split()
+                if state == _LISTENING:
+                    ports.add(int(address.rpartition(":")[2], 16))
+    return ports
+
+
+def kill(pids: Iterable[int], signum: int = signal.SIGKILL) -> None:
+    """Signals processes that may have ended by now."""
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signum)
+
+
+def wait_for(condition: Callable[[], bool], seconds: float) -> bool:
+    """Whether `condition()` came to hold within so many seconds."""
+    until = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.1)
+    return True
+
+
+@contextlib.contextmanager
+def small_disk(folder: Path, megabytes: int):
+    """A file system of its own, of this size, over a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    size = f"size={megabytes}m"
+    subprocess.run(["mount", "-t", "tmpfs", "-o", size, "chaos", str(folder)], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)

@@ -12,6 +12,7 @@ import signal
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -190,13 +191,16 @@ def _fault(scene: Scene, name: str, number: int, kinds: list[str], seed: int) ->
     moment = _moment(scene, kind, number)
     if moment is None:
         return None
-    before, said = training.snapshot(_SETTLED_S), len(training.session.err)
-    did = kind.strike(scene)
-    problems = scene.problems
-    then = _aftermath(scene, kind, before, said, problems)
-    if not problems and number == len(kinds) - 1:
-        problems += _finish(scene)
-        then += ", finished"
+    problems, did, then = scene.problems, "", ""
+    try:
+        before, said = training.snapshot(_SETTLED_S), len(training.session.err)
+        did = kind.strike(scene)
+        then = _aftermath(scene, kind, before, said, problems)
+        if not problems and number == len(kinds) - 1:
+            problems += _finish(scene)
+            then += ", finished"
+    except Exception:  # of the suite itself; the campaign goes on without this training
+        problems.append(traceback.format_exc())
     return Record(
         kind=name,
         seed=seed,

@@ -15,7 +15,8 @@ from chaos import checks, machine
 from chaos.cluster import Cluster
 from chaos.training import Session, Training, crash
 from helpers.chaos_env import MESSAGE
-from rllib_ride.experiments.checkpoints import SEAL_FILE, whole_checkpoints
+from rllib_ride.experiments.checkpoints import whole_checkpoints
+from rllib_ride.seal import SEAL_FILE
 
 # A remote Learner is one of Ray Train's workers, _WrappedExecutable.
 _TRIAL, _RUNNER, _LEARNER = "ray::TrialTrainable", "ray::BatchedEnvRunner", "Executable"
@@ -317,8 +318,8 @@ KINDS = {
         _fill_disk,
         Outcome.STOPS,
         place="disk",
-        codes=(1,),
-        says="(?i)no space|disk|full",
+        codes=_INTERRUPTED,
+        says="no space left on the disk",
         repair=_empty_disk,
     ),
     "env_raises": Kind(_order("raise"), Outcome.GOES_ON, place="env"),

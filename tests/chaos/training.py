@@ -14,9 +14,10 @@ from pathlib import Path
 
 from chaos import machine
 from helpers.chaos_env import ENV_ID, ORDER_VARIABLE
-from rllib_ride.experiments.checkpoints import SEAL_FILE, whole_checkpoints
+from rllib_ride.experiments.checkpoints import whole_checkpoints
 from rllib_ride.experiments.curve import read_curve
 from rllib_ride.run_files import CURVE_FILE, TRIALS_FILE
+from rllib_ride.seal import SEAL_FILE
 
 REAL_ENV = "MiniGrid-Empty-5x5-v0"
 BREAKABLE_ENV = ENV_ID

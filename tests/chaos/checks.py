@@ -13,7 +13,7 @@ from ray.rllib.core.rl_module.torch import TorchRLModule
 from rllib_ride.analysis.policy import load_policy
 from rllib_ride.experiments.checkpoints import result_of, whole_checkpoints
 from rllib_ride.experiments.curve import COLUMNS
-from rllib_ride.rllib.ray_internals import module_folder
+from rllib_ride.rllib.ray_internals import checkpoint_frames, module_folder
 from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID
 
 Rows = Sequence[Mapping[str, str]]
@@ -94,12 +94,13 @@ def checkpoints(trial: Path, rows: Rows) -> list[str]:
         try:
             policy = load_policy(path)
             networks = [policy.module, _module(path, INTRINSIC_MODULE_ID)]
+            trained = checkpoint_frames(path)
         except Exception as error:  # any at all is what this looks for
             if result_of(path) is not None:  # a newer one has not replaced it meanwhile
                 problems.append(f"{path.name} does not load: {type(error).__name__}: {error}")
             continue
-        if policy.frames_trained != frames:
-            problems.append(f"{path.name} of {policy.frames_trained} frames says {frames}")
+        if trained != frames:
+            problems.append(f"{path.name} of {trained} frames says {frames}")
         if not all(torch.isfinite(p).all() for network in networks for p in network.parameters()):
             problems.append(f"{path.name} has weights that are no numbers")
         if frames not in [int(row["frames"]) for row in rows]:

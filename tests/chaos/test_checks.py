@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 import torch
 from ray.rllib.core.rl_module.torch import TorchRLModule
 
 from chaos import checks
-from helpers.checkpoints import write_untrained
-from rllib_ride.experiments import checkpoints
+from helpers.trials import trial as small_trial
 from rllib_ride.experiments.curve import COLUMNS
+from rllib_ride.experiments.trainable import TrialTrainable
 from rllib_ride.rllib.ray_internals import module_folder
+from rllib_ride.seal import read_seal, write_seal
 
 SAID = """\
 curves while it trains: tensorboard --logdir runs/chaos
@@ -74,12 +76,26 @@ def test_rows_up_to_the_checkpoint_are_kept():
     assert checks.kept_rows(before, [row(5), row(10), row(20)], 20)
 
 
+def seal_again(folder, frames):
+    """Seals a checkpoint as it is now, as of so many frames."""
+    facts = read_seal(folder)
+    write_seal(folder, {**facts, "frames": frames, "result": {"frames": frames}})
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("saved")
+    trainable = TrialTrainable({"trial": small_trial().to_dict()})
+    trainable.save_checkpoint(str(folder))
+    trainable.stop()
+    seal_again(folder, 0)
+    return folder
+
+
 @pytest.fixture
-def trial(tmp_path):
-    """A trial's folder with one whole checkpoint of 0 frames."""
-    checkpoint = tmp_path / "checkpoint_000000"
-    write_untrained(checkpoint, "ride", "MiniGrid-Empty-5x5-v0")
-    checkpoints.seal(checkpoint, {"frames": 0})
+def trial(saved, tmp_path):
+    """The folder of a trial with one checkpoint, of 0 frames."""
+    shutil.copytree(saved, tmp_path / "checkpoint_000000")
     return tmp_path
 
 
@@ -87,7 +103,7 @@ def test_a_checkpoint_is_the_policy_of_its_frames_and_has_its_row(trial):
     assert checks.checkpoints(trial, [row(0)]) == []
     assert "no row" in checks.checkpoints(trial, [row(10)])[0]
 
-    checkpoints.seal(trial / "checkpoint_000000", {"frames": 10})
+    seal_again(trial / "checkpoint_000000", 10)
     assert "of 0 frames says 10" in checks.checkpoints(trial, [row(10)])[0]
 
 
@@ -98,7 +114,7 @@ def test_weights_that_are_no_numbers_are_found(trial):
     with torch.no_grad():
         next(module.parameters()).fill_(torch.nan)
     module.save_to_path(str(path))
-    checkpoints.seal(folder, {"frames": 0})
+    seal_again(folder, 0)
 
     assert "weights that are no numbers" in checks.checkpoints(trial, [row(0)])[0]
 
@@ -108,7 +124,7 @@ def test_a_checkpoint_that_is_whole_and_does_not_load_is_found(trial):
     (folder / "class_and_ctor_args.pkl").write_bytes(b"")
     assert checks.checkpoints(trial, [row(0)]) == []  # not whole: nobody loads it
 
-    checkpoints.seal(folder, {"frames": 0})
+    seal_again(folder, 0)
     assert "does not load" in checks.checkpoints(trial, [row(0)])[0]
 
 

@@ -11,6 +11,7 @@ import contextlib
 import math
 import os
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -56,5 +57,6 @@ class Chaos(gym.Wrapper):
         return []
 
 
-# The checker would ask for an order of its own, before training.
-gym.register("rllib_ride_test/Chaos-v0", entry_point=Chaos, disable_env_checker=True)
+# The checker would ask for an order of its own, before training. `gym.make` would take a wrapper's
+# property for the class's metadata, which a partial has none of.
+gym.register("rllib_ride_test/Chaos-v0", entry_point=partial(Chaos), disable_env_checker=True)

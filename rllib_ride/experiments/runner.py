@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +25,7 @@ from rllib_ride.experiments.full_disk import (
 )
 from rllib_ride.experiments.interrupt import InterruptCallback, own_signals
 from rllib_ride.experiments.live import LiveCallback
+from rllib_ride.experiments.lost_head import watched_head
 from rllib_ride.experiments.preflight import preflight
 from rllib_ride.experiments.progress import Progress
 from rllib_ride.experiments.record import RecordCallback
@@ -94,6 +95,7 @@ def run(
     resume: bool = False,
     address: str | None = None,
     callbacks: Sequence[tune.Callback] = (),
+    on_lost_head: Callable[[str], None] = print,
 ) -> list[TrialOutcome]:
     """Trains the trials, as many side by side as there are cores for.
 
@@ -107,6 +109,8 @@ def run(
             with; its schedules stay those of its start.
         address: Of a Ray cluster; None starts Ray here.
         callbacks: Tune callbacks beside those that write the curves and show the progress.
+        on_lost_head: Called from a thread when Ray's head is gone; see `watched_head`. Ray ends the
+            process some seconds later.
 
     Raises:
         ConfigError: The folder holds another run, or not the one to resume, or is in use; or see
@@ -154,7 +158,8 @@ def run(
                     if before
                     else _new_tuner(trials, folder, every, scheduler)
                 )
-                return _outcomes(tuner.fit(), trials, folder)
+                with watched_head(ray.get_runtime_context().gcs_address, on_lost_head):
+                    return _outcomes(tuner.fit(), trials, folder)
             finally:
                 live.stop()  # a second Ctrl-C has Tune leave without calling it
                 ray.shutdown()

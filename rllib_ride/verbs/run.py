@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import shlex
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +53,12 @@ def run(args: argparse.Namespace) -> int:
     wandb = wandb_callbacks(args.wandb, trials[0].experiment, artifacts=args.wandb_artifacts)
     try:
         ended = run_trials(
-            trials, args.storage, resume=args.resume, address=args.address, callbacks=wandb
+            trials,
+            args.storage,
+            resume=args.resume,
+            address=args.address,
+            callbacks=wandb,
+            on_lost_head=partial(_end_at_once, args),
         )
         interrupted = any(outcome.state == "interrupted" for outcome in ended)
         with told_if_full(folder):
@@ -126,6 +133,12 @@ def _say_how_it_ended(args: argparse.Namespace, ended: Sequence[TrialOutcome], f
         return FAILED
     print(f"finished: {folder}", file=sys.stderr)
     return DONE
+
+
+def _end_at_once(args: argparse.Namespace, why: str) -> None:
+    """Ends the process from any of its threads, and as a kill does: Ray would not let it end."""
+    print(why, file=sys.stderr)
+    os._exit(_say_how_to_go_on(args))
 
 
 def _say_how_to_go_on(args: argparse.Namespace) -> int:

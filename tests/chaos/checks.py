@@ -27,6 +27,7 @@ _PROGRESS = re.compile(
     r"^(\S+: [\d.,M]+ of [\d.,M]+ frames,|\.\.\. \d+ trials|curves while it trains:|Ray's dash)"
 )
 _MOST_LINES = 8
+_MODULE_IDS = (DEFAULT_MODULE_ID, INTRINSIC_MODULE_ID)
 
 
 # --- what the command said ------------------------------------------------------------------------
@@ -93,7 +94,7 @@ def checkpoints(trial: Path, rows: Rows) -> list[str]:
         frames = int(result["frames"])
         try:
             policy = load_policy(path)
-            networks = [policy.module, _module(path, INTRINSIC_MODULE_ID)]
+            networks = [policy.module, *(_module(path, name) for name in _MODULE_IDS)]
             trained = checkpoint_frames(path)
         except Exception as error:  # any at all is what this looks for
             if result_of(path) is not None:  # a newer one has not replaced it meanwhile
@@ -108,5 +109,5 @@ def checkpoints(trial: Path, rows: Rows) -> list[str]:
     return problems
 
 
-def _module(checkpoint: Path, module_id: str = DEFAULT_MODULE_ID) -> TorchRLModule:
+def _module(checkpoint: Path, module_id: str) -> TorchRLModule:
     return TorchRLModule.from_checkpoint(str(module_folder(checkpoint, module_id)))

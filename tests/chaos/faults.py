@@ -343,8 +343,8 @@ KINDS = {
         _kill_head,
         Outcome.STOPS,
         place="cluster",
-        codes=(1, *_KILLED),
-        says="(?i)cluster|ray",
+        codes=(*_INTERRUPTED, *_KILLED),
+        says="the head of the Ray cluster has not answered",
         repair=_new_cluster,
     ),
 }

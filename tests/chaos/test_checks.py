@@ -14,6 +14,7 @@ from helpers.trials import trial as small_trial
 from rllib_ride.experiments.curve import COLUMNS
 from rllib_ride.experiments.trainable import TrialTrainable
 from rllib_ride.rllib.ray_internals import module_folder
+from rllib_ride.rllib.weights import WEIGHTS_FILE
 from rllib_ride.seal import read_seal, write_seal
 
 SAID = """\
@@ -121,7 +122,7 @@ def test_weights_that_are_no_numbers_are_found(trial):
 
 def test_a_checkpoint_that_is_whole_and_does_not_load_is_found(trial):
     folder = trial / "checkpoint_000000"
-    (folder / "class_and_ctor_args.pkl").write_bytes(b"")
+    (folder / WEIGHTS_FILE).write_bytes(b"")
     assert checks.checkpoints(trial, [row(0)]) == []  # not whole: nobody loads it
 
     seal_again(folder, 0)

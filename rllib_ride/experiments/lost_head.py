@@ -1,0 +1,53 @@
+"""The head of a Ray cluster, watched: without it a run can neither go on nor end in order."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+_EVERY_S = 5.0
+_ANSWERS_WITHIN_S = 5.0
+_LOST_AFTER_S = 40.0  # after 60 Ray ends the process itself, with a line of its log
+
+
+@contextlib.contextmanager
+def watched_head(address: str, on_lost: Callable[[str], None]) -> Iterator[None]:
+    """Has a head that is gone told, from a thread: the main one may wait for it for ever.
+
+    Args:
+        address: `HOST:PORT` of its GCS.
+        on_lost: Gets one line for people when nothing has answered there for 40 s.
+    """
+    done = threading.Event()
+    threading.Thread(target=_watch, args=(address, on_lost, done), daemon=True).start()
+    try:
+        yield
+    finally:
+        done.set()
+
+
+def _watch(address: str, on_lost: Callable[[str], None], done: threading.Event) -> None:
+    answered_at = time.monotonic()
+    while not done.wait(_EVERY_S):
+        now = time.monotonic()
+        if _answers(address):
+            answered_at = now
+        elif now - answered_at >= _LOST_AFTER_S:
+            on_lost(
+                f"{address}: the head of the Ray cluster has not answered for "
+                f"{now - answered_at:.0f} s, and a run cannot go on without it. Start the cluster "
+                "again, then go on"
+            )
+            return
+
+
+def _answers(address: str) -> bool:
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _ANSWERS_WITHIN_S).close()
+    except OSError:
+        return False
+    return True

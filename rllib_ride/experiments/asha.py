@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ray.tune.schedulers import ASHAScheduler, FIFOScheduler, TrialScheduler
 
 from rllib_ride.experiments.curve import read_curve
+from rllib_ride.experiments.tune_internals import forget_results
 from rllib_ride.run_files import CURVE_FILE
 
 if TYPE_CHECKING:
@@ -33,6 +34,13 @@ class InOrder(FIFOScheduler):
     def on_trial_add(self, tune_controller: TuneController, trial: TuneTrial) -> None:
         """Prepares the trial."""
         self._prepare(trial)
+
+    def on_trial_result(
+        self, tune_controller: TuneController, trial: TuneTrial, result: dict[str, Any]
+    ) -> str:
+        """Lets each trial go on."""
+        forget_results(tune_controller)
+        return super().on_trial_result(tune_controller, trial, result)
 
 
 class FramesASHA(ASHAScheduler):
@@ -83,6 +91,7 @@ class FramesASHA(ASHAScheduler):
         self, tune_controller: TuneController, trial: TuneTrial, result: dict[str, Any]
     ) -> str:
         """Says whether the trial goes on."""
+        forget_results(tune_controller)
         if result["return_mean"] != result["return_mean"]:  # NaN would pass every rung
             return TrialScheduler.CONTINUE
         return super().on_trial_result(tune_controller, trial, result)

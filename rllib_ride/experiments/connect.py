@@ -33,6 +33,9 @@ def start_ray(address: str | None) -> str | None:
     if not joins(address):
         # One part of ray[default].
         has_dashboard = importlib.util.find_spec("aiohttp_cors") is not None
+        if not has_dashboard:
+            # Nobody can look at Ray's records of each task, of which every process keeps 10 MB.
+            os.environ.setdefault("RAY_task_events_report_interval_ms", "0")
         try:
             with loopback_only():
                 # Without `local` Ray would join any cluster that was started on this machine.

@@ -16,6 +16,13 @@ from rllib_ride.experiments.asha import FramesASHA
 GO_ON, STOP = TrialScheduler.CONTINUE, TrialScheduler.STOP
 
 
+# That has no process to forget the results of.
+_MANAGER = SimpleNamespace(
+    _actor_task_events=SimpleNamespace(get_futures=set), _tracked_actors_to_task_futures={}
+)
+CONTROLLER: Any = SimpleNamespace(_actor_manager=_MANAGER)
+
+
 class Run:
     """Five trials under one scheduler."""
 
@@ -34,7 +41,7 @@ class Run:
 
     def report(self, n: int, frames: int, mean: float) -> Any:
         result = {"frames": frames, "return_mean": mean}
-        return self.asha.on_trial_result(None, self.trials[n], result)  # type: ignore[arg-type]
+        return self.asha.on_trial_result(CONTROLLER, self.trials[n], result)
 
 
 def test_a_trial_below_the_better_half_at_a_rung_is_stopped(tmp_path: Path) -> None:

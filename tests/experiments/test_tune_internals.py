@@ -1,4 +1,4 @@
-"""Tune's state after a kill or a full disk: the newest that is whole."""
+"""What is mended of Tune: half a state after a kill or a full disk, and results kept for good."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ import pickle
 from pathlib import Path
 
 import pytest
+import ray
+from ray import tune
+from ray.tune.schedulers import FIFOScheduler
 
+from rllib_ride.experiments.asha import InOrder
 from rllib_ride.experiments.tune_internals import keep_readable_state
 
 
@@ -54,3 +58,41 @@ def test_where_none_is_whole_there_is_none(tmp_path: Path) -> None:
     write_state(tmp_path, "1")
     (tmp_path / "tuner.pkl").write_bytes(b"")
     assert not keep_readable_state(tmp_path)
+
+
+class Counting(tune.Trainable):
+    def step(self):
+        return {"done": self.iteration == 19}
+
+
+class Held(tune.Callback):
+    """How many references to results Tune holds, at most."""
+
+    def __init__(self, scheduler: FIFOScheduler) -> None:
+        self.most = 0
+        before = scheduler.on_trial_result
+
+        def on_trial_result(controller, trial, result):
+            decision = before(controller, trial, result)
+            held = controller._actor_manager._tracked_actors_to_task_futures.values()
+            self.most = max(self.most, *map(len, held))
+            return decision
+
+        scheduler.on_trial_result = on_trial_result  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "is_bounded"), [(InOrder(lambda trial: None), True), (FIFOScheduler(), False)]
+)
+def test_tune_lets_go_of_results_that_were_reported(
+    tmp_path: Path, ray_session: None, scheduler: FIFOScheduler, is_bounded: bool
+) -> None:
+    held = Held(scheduler)
+    tune.Tuner(
+        Counting,
+        tune_config=tune.TuneConfig(scheduler=scheduler),
+        run_config=tune.RunConfig(storage_path=str(tmp_path), verbose=0),
+    ).fit()
+
+    assert ray.is_initialized()
+    assert (held.most <= 2) == is_bounded  # without this package's, all twenty

@@ -22,6 +22,7 @@ from chaos import checks, machine
 from chaos.cluster import ADDRESS, Cluster
 from chaos.faults import KINDS, Kind, Outcome, Scene
 from chaos.training import BREAKABLE_ENV, Setup, Snapshot, Training, crash
+from helpers.chaos_env import ORDER_VARIABLE
 from rllib_ride.run_files import CURVE_FILE
 
 PLACES = ("plain", "learner", "env", "disk", "cluster")
@@ -150,6 +151,7 @@ def break_training(kinds: list[str], seed: int, folder: Path, *, keep: bool) -> 
     rng = random.Random(f"{seed} {kinds}")
     place = KINDS[kinds[0]].place
     training = Training(folder, _setup(place, kinds, rng), (len(kinds) + 1) * _FRAMES_A_FAULT)
+    os.environ[ORDER_VARIABLE] = str(training.order)  # for the checks, which make environments too
     try:
         with contextlib.ExitStack() as stack:
             scene = Scene(training, rng)

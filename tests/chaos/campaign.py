@@ -33,6 +33,7 @@ _FAULTS_A_TRAINING = 8
 _FRAMES_A_FAULT = 1_200
 _DISK_MB = 64
 _STARTS_WITHIN_S = 12.0  # in which a start is hit
+_BEGINS_WITHIN_S = 30.0
 _SETTLED_S = 2.0  # after which Tune knows of a checkpoint
 _GONE_WITHIN_S = 90.0  # Ray's agents look for their dead head for a minute first
 _FINISH_WITHIN_S = 300.0
@@ -225,6 +226,9 @@ def _moment(scene: Scene, kind: Kind, number: int) -> str | None:
             crash()
             training.session.process.wait(timeout=30)
             training.start()
+        # Before that, Python is still reading what there is to run, and a signal is Python's.
+        pid = training.session.process.pid
+        machine.wait_for(lambda: machine.catches(pid, signal.SIGTERM), _BEGINS_WITHIN_S)
         pause = rng.uniform(0, _STARTS_WITHIN_S)
         machine.wait_for(lambda: not training.session.running, pause)
         return f"{pause:.1f} s after its start" if training.session.running else None

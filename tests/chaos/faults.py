@@ -330,6 +330,7 @@ KINDS = {
         codes=(1,),
         says=MESSAGE,
         repair=_no_order,
+        within_s=480.0,  # three retries, each with a new process
     ),
     "env_hangs": Kind(_order("hang", "?"), Outcome.GOES_ON, place="env"),
     "env_nan_reward": Kind(

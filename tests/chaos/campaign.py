@@ -29,7 +29,7 @@ PLACES = ("plain", "learner", "env", "disk", "cluster")
 """What a fault is put in: one process and MiniGrid, a remote learner, an environment that obeys, a
 small disk, two nodes."""
 
-_FAULTS_A_TRAINING = 8
+_FAULTS_A_TRAINING = 12
 _FRAMES_A_FAULT = 1_200
 _DISK_MB = 64
 _STARTS_WITHIN_S = 12.0  # in which a start is hit

@@ -248,7 +248,9 @@ def _refused(session: Session, folder: Path) -> list[str]:
 
 def _kill_worker(scene: Scene) -> str:
     assert scene.cluster is not None
-    machine.kill([scene.cluster.raylet(head=False)])
+    if scene.cluster.raylet(head=False) is None:  # killed for good by the fault before
+        scene.cluster.start_worker()
+    machine.kill(filter(None, [scene.cluster.raylet(head=False)]))
     if scene.rng.random() < 0.5:
         return "killed the worker's raylet, for good"
     pause = scene.rng.uniform(1, 10)

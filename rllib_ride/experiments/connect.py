@@ -11,7 +11,11 @@ from typing import Any
 import ray
 
 from rllib_ride.experiments.errors import ConfigError
-from rllib_ride.experiments.tune_internals import loopback_only, resolve_address
+from rllib_ride.experiments.tune_internals import (
+    apart_from_signals,
+    loopback_only,
+    resolve_address,
+)
 
 _CONNECT_WITHIN_S = 2.0
 
@@ -37,7 +41,7 @@ def start_ray(address: str | None) -> str | None:
             # Nobody can look at Ray's records of each task, of which every process keeps 10 MB.
             os.environ.setdefault("RAY_task_events_report_interval_ms", "0")
         try:
-            with loopback_only():
+            with loopback_only(), apart_from_signals():
                 # Without `local` Ray would join any cluster that was started on this machine.
                 return ray.init(
                     address="local", include_dashboard=has_dashboard, **quiet

@@ -24,12 +24,16 @@ NEW_EPISODES = "new_episodes"
 class RetryCallback(Callback):
     """Counts failures from the last checkpoint on: a day on spot machines may have any number.
 
+    A checkpoint of no more frames than the one before does not count: a trial whose EnvRunners only
+    fail saves too.
+
     A trial that fails before its first result has one retry: an error in its code comes again. One
     that has failed since its checkpoint begins new episodes, or it would come to the same failure.
     """
 
     def __init__(self) -> None:
         self._reported: set[str] = set()
+        self._saved_frames: dict[str, int] = {}
 
     def on_trial_start(
         self, iteration: int, trials: list[TuneTrial], trial: TuneTrial, **info: Any
@@ -59,7 +63,11 @@ class RetryCallback(Callback):
         checkpoint: Checkpoint,
         **info: Any,
     ) -> None:
-        """Begins to count anew: it is past the failure."""
+        """Begins to count anew if the trial has got on: it is past the failure."""
+        frames = trial.last_result["frames"]
+        if frames <= self._saved_frames.get(trial.trial_id, -1):
+            return
+        self._saved_frames[trial.trial_id] = frames
         trial.run_metadata.num_failures = 0
         trial.set_config({**trial.config, NEW_EPISODES: False})
 

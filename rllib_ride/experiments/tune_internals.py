@@ -9,11 +9,12 @@ import contextlib
 import json
 import pickle
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from ray import tune
-from ray._private import ray_constants
+from ray._private import ray_constants, services
 from ray._private.services import canonicalize_bootstrap_address
 from ray.train._internal.checkpoint_manager import _CheckpointManager
 from ray.train._internal.session import _TrainingResult
@@ -117,6 +118,21 @@ def loopback_only() -> Iterator[None]:
         yield
     finally:
         ray_constants.ENABLE_RAY_CLUSTER = before
+
+
+@contextlib.contextmanager
+def apart_from_signals() -> Iterator[None]:
+    """Has a Ray that is started meanwhile run in process groups of its own, trials among them.
+
+    A SIGTERM to this process's group, as `timeout` and batch systems send it, would otherwise end
+    Ray before the trials have saved. They end with this process all the same.
+    """
+    before = services.ConsolePopen
+    services.ConsolePopen = partial(before, process_group=0)  # type: ignore[assignment, misc]
+    try:
+        yield
+    finally:
+        services.ConsolePopen = before  # type: ignore[misc]
 
 
 def register_checkpoints(trial: TuneTrial, whole: Sequence[tuple[Path, dict[str, Any]]]) -> None:

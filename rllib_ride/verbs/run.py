@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rllib_ride.experiments.errors import one_line
 from rllib_ride.verbs.arguments import add_experiment, file_path, planned_trials
 from rllib_ride.verbs.check import check
 from rllib_ride.verbs.exit_codes import DONE, FAILED, INTERRUPTED
@@ -110,8 +111,8 @@ def _write_results(folder: Path, ended: Sequence[TrialOutcome]) -> list[Path]:
         if outcome.checkpoint and outcome.trial.method != "none":
             try:
                 episode = record_episode(outcome.checkpoint, seed=outcome.trial.seed)
-            except ValueError as error:  # a picture is of a MiniGrid level
-                print(f"no picture of an episode: {error}", file=sys.stderr)
+            except Exception as error:  # no MiniGrid level, or whatever an environment raises
+                print(f"no picture of an episode: {one_line(str(error))}", file=sys.stderr)
             else:
                 files.append(write_episode_picture(episode, folder / "episode.png"))
             break

@@ -13,7 +13,6 @@ import sys
 import tempfile
 import time
 import traceback
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -22,16 +21,19 @@ from chaos import checks, machine
 from chaos.cluster import ADDRESS, Cluster
 from chaos.faults import KINDS, Kind, Outcome, Scene
 from chaos.training import BREAKABLE_ENV, Setup, Snapshot, Training, crash
+from helpers.chaos_env import ORDER_VARIABLE
 from rllib_ride.run_files import CURVE_FILE
 
 PLACES = ("plain", "learner", "env", "disk", "cluster")
 """What a fault is put in: one process and MiniGrid, a remote learner, an environment that obeys, a
 small disk, two nodes."""
 
-_FAULTS_A_TRAINING = 8
+_FAULTS_A_TRAINING = 12
 _FRAMES_A_FAULT = 1_200
 _DISK_MB = 64
 _STARTS_WITHIN_S = 12.0  # in which a start is hit
+_WENT_ON = "went on"
+_BEGINS_WITHIN_S = 30.0
 _SETTLED_S = 2.0  # after which Tune knows of a checkpoint
 _GONE_WITHIN_S = 90.0  # Ray's agents look for their dead head for a minute first
 _FINISH_WITHIN_S = 300.0
@@ -133,13 +135,19 @@ def plan(kinds: Sequence[str], faults: int, rng: random.Random) -> list[list[str
 
 
 def counts(records: Sequence[Record]) -> str:
-    """A table of faults by kind."""
-    faults = Counter(record.kind for record in records)
-    failed = Counter(record.kind for record in records if record.problems)
-    rows = [(kind, faults[kind], faults[kind] - failed[kind]) for kind in KINDS if faults[kind]]
-    rows.append(("all", faults.total(), faults.total() - failed.total()))
-    head = "| kind | faults | as it should be |\n|---|---|---|\n"
-    return head + "\n".join(f"| {kind} | {number} | {good} |" for kind, number, good in rows)
+    """A table of faults by kind, and what came of them."""
+    lines = [
+        "| kind | faults | went on by itself | stopped, and resumed | failed |",
+        "|---|---|---|---|---|",
+    ]
+    for kind in (*KINDS, "all"):
+        of_kind = [record for record in records if kind in (record.kind, "all")]
+        held = [record for record in of_kind if not record.problems]
+        went_on = sum(record.then.startswith(_WENT_ON) for record in held)
+        numbers = len(of_kind), went_on, len(held) - went_on, len(of_kind) - len(held)
+        if of_kind:
+            lines.append(f"| {kind} | {' | '.join(map(str, numbers))} |")
+    return "\n".join(lines)
 
 
 # --- one training ---------------------------------------------------------------------------------
@@ -150,6 +158,7 @@ def break_training(kinds: list[str], seed: int, folder: Path, *, keep: bool) -> 
     rng = random.Random(f"{seed} {kinds}")
     place = KINDS[kinds[0]].place
     training = Training(folder, _setup(place, kinds, rng), (len(kinds) + 1) * _FRAMES_A_FAULT)
+    os.environ[ORDER_VARIABLE] = str(training.order)  # for the checks, which make environments too
     try:
         with contextlib.ExitStack() as stack:
             scene = Scene(training, rng)
@@ -223,6 +232,9 @@ def _moment(scene: Scene, kind: Kind, number: int) -> str | None:
             crash()
             training.session.process.wait(timeout=30)
             training.start()
+        # Before that, Python is still reading what there is to run, and a signal is Python's.
+        pid = training.session.process.pid
+        machine.wait_for(lambda: machine.catches(pid, signal.SIGTERM), _BEGINS_WITHIN_S)
         pause = rng.uniform(0, _STARTS_WITHIN_S)
         machine.wait_for(lambda: not training.session.running, pause)
         return f"{pause:.1f} s after its start" if training.session.running else None
@@ -254,7 +266,7 @@ def _aftermath(scene: Scene, kind: Kind, before: Snapshot, said: int, problems: 
         return f"code {code}, {took:.0f} s"
     if code in (None, 0) and kind.outcome is not Outcome.STOPS:
         problems += _files(training, before)
-        return f"went on within {took:.0f} s"
+        return f"{_WENT_ON} within {took:.0f} s"
 
     problems += _stopped(training, kind, said)
     left = _left(scene)

@@ -35,18 +35,19 @@ class Cluster:
         """Starts the worker's node, as a machine that has come back."""
         _ray_start(f"--address={ADDRESS}")
 
-    def raylet(self, *, head: bool) -> int:
-        """The process id of a node's raylet."""
+    def raylet(self, *, head: bool) -> int | None:
+        """The process id of a node's raylet, if it runs."""
         raylets = {
             pid: "--head" in title.split()
             for pid, title in machine.processes().items()
             if "/raylet/raylet " in title
         }
-        return next(pid for pid, is_head in raylets.items() if is_head == head)
+        return next((pid for pid, is_head in raylets.items() if is_head == head), None)
 
     def head(self) -> list[int]:
         """The head's own processes: its raylet and all that is the cluster's memory."""
-        return [self.raylet(head=True), *machine.titled("gcs_server", "monitor.py")]
+        raylet = self.raylet(head=True)
+        return [*filter(None, [raylet]), *machine.titled("gcs_server", "monitor.py")]
 
     def daemons(self) -> list[int]:
         """Processes of the nodes themselves, which outlive a run."""

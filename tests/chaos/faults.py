@@ -248,7 +248,9 @@ def _refused(session: Session, folder: Path) -> list[str]:
 
 def _kill_worker(scene: Scene) -> str:
     assert scene.cluster is not None
-    machine.kill([scene.cluster.raylet(head=False)])
+    if scene.cluster.raylet(head=False) is None:  # killed for good by the fault before
+        scene.cluster.start_worker()
+    machine.kill(filter(None, [scene.cluster.raylet(head=False)]))
     if scene.rng.random() < 0.5:
         return "killed the worker's raylet, for good"
     pause = scene.rng.uniform(1, 10)
@@ -330,6 +332,7 @@ KINDS = {
         codes=(1,),
         says=MESSAGE,
         repair=_no_order,
+        within_s=480.0,  # three retries, each with a new process
     ),
     "env_hangs": Kind(_order("hang", "?"), Outcome.GOES_ON, place="env"),
     "env_nan_reward": Kind(

@@ -88,6 +88,15 @@ def listening() -> set[int]:
     return ports
 
 
+def catches(pid: int, signum: int) -> bool:
+    """Whether a process has a handler of its own for a signal."""
+    with contextlib.suppress(OSError):  # it has just ended
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("SigCgt:"):
+                return bool(int(line.split()[1], 16) >> (signum - 1) & 1)
+    return False
+
+
 def kill(pids: Iterable[int], signum: int = signal.SIGKILL) -> None:
     """Signals processes that may have ended by now."""
     for pid in pids:

@@ -136,9 +136,14 @@ def test_a_record_is_counted_by_its_kind():
         **{"kind": "sigint", "seed": 1, "kinds": ["sigint"], "place": "plain", "moment": "now"},
         **{"did": "SIGINT", "then": "resumed", "problems": [], "seconds": 2.0, "at": "12:00:00"},
     }
-    records = [Record(**entry), Record(**{**entry, "problems": ["a port"]})]
+    went_on = {**entry, "kind": "two_runs", "then": "went on within 4 s"}
+    records = [Record(**entry), Record(**{**entry, "problems": ["a port"]}), Record(**went_on)]
 
-    assert "| sigint | 2 | 1 |\n| all | 2 | 1 |" in counts(records)
+    assert counts(records).splitlines()[2:] == [
+        "| sigint | 2 | 0 | 1 | 1 |",
+        "| two_runs | 1 | 1 | 0 | 0 |",
+        "| all | 3 | 1 | 1 | 1 |",
+    ]
     assert "FAILED sigint" in records[1].line and "\n    a port" in records[1].line
     assert json.loads(json.dumps(entry)) == entry
 

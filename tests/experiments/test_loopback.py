@@ -1,4 +1,4 @@
-"""A Ray that a run starts is reached from this machine only."""
+"""A Ray that a run starts is reached from this machine only, and by no signal to its group."""
 
 from __future__ import annotations
 
@@ -24,11 +24,15 @@ class Trial:
 
 trial = Trial.remote()
 ray.get(trial.pid.remote())
-print(json.dumps(listening(tree(os.getpid()))))
+own, *others = tree(os.getpid())
+beside = [other.name() for other in others if os.getpgid(other.pid) == os.getpgid(own.pid)]
+print(json.dumps([listening([own, *others]), beside]))
 """
 
 
-def test_every_socket_of_a_local_run_is_on_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_local_ray_is_on_loopback_and_in_other_process_groups(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     done = subprocess.run(
         [sys.executable, "-c", STARTS],
@@ -38,10 +42,11 @@ def test_every_socket_of_a_local_run_is_on_loopback(monkeypatch: pytest.MonkeyPa
         timeout=120,
     )
     assert done.returncode == 0, done.stderr
-    sockets = json.loads(done.stdout.splitlines()[-1])
+    sockets, beside = json.loads(done.stdout.splitlines()[-1])
 
     assert len(sockets) >= 4, sockets  # raylet, GCS, trial, driver
     assert {at: by for at, by in sockets.items() if not is_loopback(at.rpartition(":")[0])} == {}
+    assert beside == []
 
 
 def is_loopback(host: str) -> bool:

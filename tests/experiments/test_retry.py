@@ -14,6 +14,7 @@ class Tune:
     def __init__(self, failures: int = 0) -> None:
         self.metadata = SimpleNamespace(num_failures=failures)
         self.config: dict[str, Any] = {}
+        self.frames = 0
         self.callback = RetryCallback()
         self.callback.on_trial_start(0, [], self.trial)
 
@@ -25,6 +26,7 @@ class Tune:
             run_metadata=self.metadata,
             num_failures=failures,
             config=self.config,
+            last_result={"frames": self.frames},
             set_config=self.config.update,
         )
 
@@ -39,7 +41,8 @@ class Tune:
     def reports(self) -> None:
         self.callback.on_trial_result(0, [], self.trial, {})
 
-    def saves(self) -> None:
+    def saves(self, new_frames: int = 10) -> None:
+        self.frames += new_frames
         self.callback.on_checkpoint(0, [], self.trial, None)  # type: ignore[arg-type]
 
 
@@ -62,6 +65,16 @@ def test_a_trial_that_comes_to_a_checkpoint_may_fail_any_number_of_times() -> No
         tune.reports()
         tune.saves()
         assert tune.fails()
+
+
+def test_a_checkpoint_without_new_frames_is_no_way_past_a_failure() -> None:
+    tune, tried_again = Tune(), []
+    tune.saves()
+    for _ in range(4):
+        tune.reports()
+        tune.saves(new_frames=0)
+        tried_again.append(tune.fails())
+    assert tried_again == [True, True, True, False]
 
 
 def test_a_failed_trial_that_is_resumed_has_its_retries_again() -> None:

@@ -77,8 +77,10 @@ def pictures(panels: Iterable[tuple[Figure, str]], caption: str, made_by: Sequen
 
 
 def table(rows: Sequence[Mapping[str, str]]) -> str:
-    """Rows of equal keys; wider than a phone, it scrolls by itself."""
-    names = list(rows[0]) if rows else []
+    """Rows of equal keys, of none nothing; wider than a phone, it scrolls by itself."""
+    if not rows:
+        return ""
+    names = list(rows[0])
     classes = {name: ' class="number"' if is_number(rows, name) else "" for name in names}
     head = "".join(f"<th{classes[name]}>{escape(name)}</th>" for name in names)
     body = "\n".join(

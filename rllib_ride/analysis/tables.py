@@ -140,8 +140,10 @@ def improvement_rows(better: pd.DataFrame) -> list[dict[str, str]]:
 
 
 def to_markdown(rows: Sequence[Mapping[str, str]]) -> str:
-    """Rows of equal keys as a table in Markdown; columns of numbers are set to the right."""
-    header = list(rows[0]) if rows else []
+    """Rows of equal keys as a table in Markdown, of none nothing; numbers are set to the right."""
+    if not rows:
+        return ""
+    header = list(rows[0])
     rule = ["---:" if is_number(rows, name) else "---" for name in header]
     lines = [header, rule, *(row.values() for row in rows)]
     return "".join(

@@ -122,6 +122,7 @@ def test_each_run_says_how_far_it_has_come(tmp_path):
 
 
 def test_a_bar_in_a_cell_does_not_end_it():
+    assert to_markdown([]) == ""
     assert to_markdown([{"a": "x|y"}]).splitlines()[-1] == "| x\\|y |"
 
 

@@ -309,7 +309,7 @@ KINDS = {
     "sigterm_twice": Kind(
         _twice(signal.SIGTERM),
         Outcome.STOPS,
-        codes=_INTERRUPTED,
+        codes=(*_INTERRUPTED, -signal.SIGTERM),  # when the command was just ending
         says="interrupted",
         at_start=True,
     ),

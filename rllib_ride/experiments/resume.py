@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -119,7 +120,8 @@ class Resumption:
     failed since its checkpoint begins new ones, or it would come to the same failure again.
 
     A killed run may have saved a checkpoint and deleted another since Tune last wrote its state,
-    and may have left half a checkpoint. The newest whole one on the disk is where a trial goes on.
+    and may have left half a checkpoint. The newest whole one on the disk is where a trial goes on;
+    without one it begins anew.
 
     Args:
         trials: The trials as they will run.
@@ -153,13 +155,13 @@ def _is_saved(trial: TuneTrial) -> bool:
 
 
 def _take_stock(trial: TuneTrial) -> None:
-    """Registers the whole checkpoints there are, and removes a half one after the last of them."""
+    """Registers the whole checkpoints there are, and removes half ones after the last of them."""
     folder = Path(trial.path or "")
     whole = whole_checkpoints(folder)
-    if not whole:
-        return
-    newest, _ = whole[-1]
+    if not whole and trial.latest_checkpoint_result is not None:
+        print(f"{folder}: none of its checkpoints is whole, so it begins anew", file=sys.stderr)
+    newest = whole[-1][0].name if whole else ""
     for path in folder.glob("checkpoint_*"):
-        if path.name > newest.name:
+        if path.name > newest:
             shutil.rmtree(path)
     register_checkpoints(trial, whole)

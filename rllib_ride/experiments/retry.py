@@ -64,7 +64,7 @@ class RetryCallback(Callback):
         **info: Any,
     ) -> None:
         """Begins to count anew if the trial has got on: it is past the failure."""
-        frames = trial.last_result["frames"]
+        frames = trial.last_result.get("frames", 0)
         if frames <= self._saved_frames.get(trial.trial_id, -1):
             return
         self._saved_frames[trial.trial_id] = frames

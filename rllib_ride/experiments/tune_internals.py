@@ -138,7 +138,8 @@ def apart_from_signals() -> Iterator[None]:
 def register_checkpoints(trial: TuneTrial, whole: Sequence[tuple[Path, dict[str, Any]]]) -> None:
     """Gives a trial these checkpoints, oldest first and each with its result, in place of its own.
 
-    The last one is where it goes on, and its number the one that the next is counted from.
+    The last one is where it goes on, and its number the one that the next is counted from; without
+    any it begins at its start.
     """
     before, storage = trial.run_metadata.checkpoint_manager, trial.storage
     assert before is not None and storage is not None, "a trial of a run that Tune keeps"
@@ -146,4 +147,4 @@ def register_checkpoints(trial: TuneTrial, whole: Sequence[tuple[Path, dict[str,
     for path, result in whole:
         checkpoint = tune.Checkpoint.from_directory(str(path))
         trial.on_checkpoint(_TrainingResult(checkpoint, result))
-    storage.current_checkpoint_index = int(whole[-1][0].name.rpartition("_")[2])
+    storage.current_checkpoint_index = int(whole[-1][0].name.rpartition("_")[2]) if whole else -1

@@ -104,7 +104,7 @@ def checkpoints(trial: Path, rows: Rows) -> list[str]:
             problems.append(f"{path.name} of {trained} frames says {frames}")
         if not all(torch.isfinite(p).all() for network in networks for p in network.parameters()):
             problems.append(f"{path.name} has weights that are no numbers")
-        if frames not in [int(row["frames"]) for row in rows]:
+        if frames and frames not in [int(row["frames"]) for row in rows]:  # none has no row
             problems.append(f"{path.name} of {frames} frames has no row in curve.csv")
     return problems
 

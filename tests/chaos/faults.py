@@ -232,6 +232,8 @@ def _second_run(scene: Scene) -> str:
     if first.running and second.running:
         scene.problems.append("two sessions run on one folder")
         second.end()
+    elif first.code == 0:  # it was at its end, so that the second had not to be refused
+        second.end()
     else:
         refused, training.session = (first, second) if second.running else (second, first)
         scene.problems += _refused(refused, training.storage / "chaos")
@@ -309,7 +311,7 @@ KINDS = {
     "sigterm_twice": Kind(
         _twice(signal.SIGTERM),
         Outcome.STOPS,
-        codes=_INTERRUPTED,
+        codes=(*_INTERRUPTED, -signal.SIGTERM),  # when the command was just ending
         says="interrupted",
         at_start=True,
     ),

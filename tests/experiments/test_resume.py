@@ -124,6 +124,24 @@ def test_a_trial_goes_on_from_its_newest_whole_checkpoint(tmp_path: Path, tune_k
     assert ours.storage.current_checkpoint_index == 6
 
 
+def test_a_trial_without_a_whole_checkpoint_begins_anew(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from ray.train import Checkpoint
+    from ray.train._internal.session import _TrainingResult
+
+    folder, ours = tmp_path / "x" / TRIAL.name, tune_trial(tmp_path)
+    half = checkpoint(folder, 3, mean=0.9)
+    ours.on_checkpoint(_TrainingResult(Checkpoint(str(half)), result(3000, 3.0, 0.9)))
+    (half / "weights").write_text("w")
+
+    Resumption([TRIAL]).prepare(ours)
+
+    assert ours.checkpoint is None and names(folder) == []
+    assert ours.storage is not None and ours.storage.current_checkpoint_index == -1
+    assert f"{folder}: none of its checkpoints is whole" in capsys.readouterr().err
+
+
 def test_a_trial_that_failed_begins_new_episodes_until_it_has_a_checkpoint(tmp_path: Path) -> None:
     ours, callback = tune_trial(tmp_path), RetryCallback()
     Resumption([TRIAL]).prepare(ours)

@@ -193,13 +193,6 @@ class SharedPipeline(TorchLearner):
         """Batches taken up so far, those before a checkpoint included."""
         return int(self._weights_seq_no)
 
-    def apply(self, func: Any, *args: Any, **kwargs: Any) -> Any:
-        """Calls a function with this Learner; an error of it reaches the caller.
-
-        RLlib's waits a minute and ends the process, whose error then is that it has ended.
-        """
-        return func(self, *args, **kwargs)
-
     def append_to_pipeline(self, piece: ConnectorV2) -> None:
         """Adds a piece at the end of the Learner's connectors."""
         self._learner_connector.append(piece)

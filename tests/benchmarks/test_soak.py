@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -91,9 +91,15 @@ def test_a_process_is_sampled_by_kind(tmp_path: Path) -> None:
     psutil = soak.psutil
 
     (tmp_path / "file").write_bytes(b"x" * 2**20)
-    found = soak.sample(psutil.Process(os.getpid()), tmp_path)
+    hold = "held = b'x' * 2**25; print(flush=True); input()"
+    alone = [sys.executable, "-c", hold]
+    with subprocess.Popen(alone, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        found = soak.sample(psutil.Process(process.pid), tmp_path)
+        process.communicate(b"\n")
     assert found["memory_mb/driver"] == pytest.approx(found["memory_mb/all"])
-    assert found["memory_mb/driver"] > 20 and found["fds/driver"] >= 3
+    assert found["memory_mb/driver"] > 32 and found["fds/driver"] >= 3
     assert found["threads/driver"] >= 1 and found["disk_mb"] >= 1
     assert soak.kind(["ray::TrialTrainable.train"]) == "trial"
     assert soak.kind(["ray::IDLE"]) == "workers"

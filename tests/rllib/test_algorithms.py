@@ -27,7 +27,7 @@ from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID
 
 ALGORITHMS = {"impala": IMPALAConfig, "appo": APPOConfig, "ppo": PPOConfig}
 MINIGRID = "MiniGrid-MultiRoom-N2-S4-v0"
-METHODS = [name for name in rllib_ride.methods() if name != "none"]
+METHODS = [name for name in rllib_ride.methods() if name not in ("none", "poisoned")]
 UNTRAINED = ("count", "only_episodic_counts", "ride_raw_observations")
 
 

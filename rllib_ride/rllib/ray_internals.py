@@ -183,10 +183,7 @@ class LockStepEnvRunner(BaseEnvRunner, abc.ABC):
 
 
 class SharedPipeline(TorchLearner):
-    """A Learner whose connectors can be added to, and whose modules may have nothing to train.
-
-    A remote one that fails says why.
-    """
+    """A Learner whose connectors can be added to, and whose modules may have nothing to train."""
 
     @property
     def num_updates(self) -> int:

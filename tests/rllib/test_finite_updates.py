@@ -234,23 +234,3 @@ def test_it_ends_where_nothing_is_learned_any_more(
             algo.train()
     with pytest.raises(NonFiniteError, match="the last 4 batches .* nothing is learned any more"):
         algo.train()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("num_learners", [1, 2])
-def test_remote_learners_say_it_too(build: Any, tmp_path: Path, num_learners: int) -> None:
-    made = IMPALAConfig().environment(ENV)
-    made.env_runners(num_env_runners=1, num_envs_per_env_runner=3, rollout_fragment_length=5)
-    made.learners(num_learners=num_learners)
-    made.training(train_batch_size_per_learner=15)
-    rllib_ride.add_intrinsic_reward(made, method=METHOD)
-    keep_batches_in(made, tmp_path)
-    algo = made.build_algo()
-    try:
-        algo.learner_group.foreach_learner(lambda learner: setattr(Poisoned, "where", "bonus"))
-        with pytest.raises(NonFiniteError, match="not finite: the bonus of method"):
-            for _ in range(20):
-                algo.train()
-    finally:
-        algo.stop()
-    assert 1 <= len(list(tmp_path.iterdir())) <= num_learners

@@ -12,9 +12,10 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
-from rllib_ride.experiments.errors import ConfigError, one_line
+from rllib_ride.experiments.errors import ConfigError
 from rllib_ride.verbs import analyze, bench, check, doctor, estimate, evaluate, list, report, run
 from rllib_ride.verbs.exit_codes import BAD_INPUT, INTERRUPTED, NO_READER
+from rllib_ride.wording import one_line
 
 VERBS = (
     run,

@@ -12,6 +12,7 @@ import pandas as pd
 
 from rllib_ride.reading import MIB, read_bytes
 from rllib_ride.run_files import CURVE_COLUMNS as COLUMNS
+from rllib_ride.wording import shown
 
 _MOST_BYTES = 64 * MIB  # of some 80 a row, and a row a second at most: nine days
 _LONGEST_LINE = 1000  # bytes
@@ -90,7 +91,7 @@ def _numbers(cells: pd.DataFrame, column: str, faults: list[str]) -> pd.Series:
     bad = cells[column][numbers.isna() & cells[column].notna()]
     if len(bad):
         values = f"{len(bad)} values of {column!r}" if len(bad) > 1 else f"a value of {column!r}"
-        faults.append(f"{values} left out as no number, the first {_shown(bad.iloc[0])}")
+        faults.append(f"{values} left out as no number, the first {shown(str(bad.iloc[0]), 40)}")
     return numbers
 
 
@@ -102,8 +103,3 @@ def _rising(curve: pd.DataFrame, faults: list[str]) -> pd.DataFrame:
     if not leads.all():
         faults.append(f"{(~leads).sum()} rows left out, whose frames come again in later rows")
     return curve[leads].reset_index(drop=True)
-
-
-def _shown(cell: object) -> str:
-    text = repr(str(cell))
-    return text if len(text) <= 40 else f"{text[:40]}..."

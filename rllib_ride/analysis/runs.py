@@ -14,6 +14,7 @@ from rllib_ride.analysis.states import State, state_of, was_resumed
 from rllib_ride.analysis.variants import variants
 from rllib_ride.reading import MIB, read_json
 from rllib_ride.run_files import CURVE_FILE, RECORD_FILE, TRIALS_FILE
+from rllib_ride.wording import shown
 
 
 @dataclass(frozen=True)
@@ -91,10 +92,8 @@ def read_runs(paths: Iterable[Path]) -> Readings:
     folders: dict[Path, Path] = {}  # as resolved, as given
     for path in dict.fromkeys(paths):
         try:
-            found, what = (
-                _trial_folders(path),
-                "holds no trial" if path.is_dir() else "is no folder",
-            )
+            found = _trial_folders(path)
+            what = "holds no trial" if path.is_dir() else "is no folder"
         except OSError as error:  # a folder that may not be entered
             found, what = [], f"cannot be read, {error.strerror}"
         if not found:
@@ -175,9 +174,9 @@ def _read_facts(path: Path) -> dict[str, Any]:
     for key, kind in {**_REQUIRED, **_OPTIONAL}.items():
         value = facts.get(key)
         if type(value) is not kind and (value is not None or key in _REQUIRED):
-            raise ValueError(f"{path}: key {key!r} must be {kind.__name__}, not {_shown(value)}")
+            raise ValueError(f"{path}: key {key!r} must be {kind.__name__}, not {shown(value, 80)}")
         if key != "config" and (fault := _fault(value)):
-            raise ValueError(f"{path}: key {key!r} {fault}: {_shown(value)}")
+            raise ValueError(f"{path}: key {key!r} {fault}: {shown(value, 80)}")
     return facts
 
 
@@ -197,11 +196,6 @@ def _printable(text: str) -> str:
 
 def _pairs(values: Mapping[str, Any]) -> str:
     return ", ".join(f"{key}={value}" for key, value in values.items())
-
-
-def _shown(value: Any) -> str:
-    text = ascii(value)
-    return text if len(text) <= 80 else f"{text[:80]}..."
 
 
 def _without_doubles(runs: Sequence[Run], notes: list[str]) -> list[Run]:

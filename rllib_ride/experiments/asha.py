@@ -20,30 +20,36 @@ if TYPE_CHECKING:
     from ray.tune.experiment import Trial as TuneTrial
 
 
-class InOrder(FIFOScheduler):
-    """Tune's own order.
+class _Prepared(TrialScheduler):
+    """What every order of trials does beside; mix in before one of Tune's.
 
     Args:
         prepare: Called with each trial once Tune knows it, before it makes a process for it.
+        **settings: Of Tune's.
     """
 
-    def __init__(self, prepare: Callable[[TuneTrial], None]) -> None:
+    def __init__(self, prepare: Callable[[TuneTrial], None], **settings: Any) -> None:
         self._prepare = prepare
-        super().__init__()
+        super().__init__(**settings)
 
     def on_trial_add(self, tune_controller: TuneController, trial: TuneTrial) -> None:
         """Prepares the trial."""
         self._prepare(trial)
+        super().on_trial_add(tune_controller, trial)
 
     def on_trial_result(
         self, tune_controller: TuneController, trial: TuneTrial, result: dict[str, Any]
     ) -> str:
-        """Lets each trial go on."""
+        """Says whether the trial goes on."""
         forget_results(tune_controller)
         return super().on_trial_result(tune_controller, trial, result)
 
 
-class FramesASHA(ASHAScheduler):
+class InOrder(_Prepared, FIFOScheduler):
+    """Tune's own order."""
+
+
+class FramesASHA(_Prepared, ASHAScheduler):
     """Tune's ASHA over frames and mean return, which a resumed run goes on with.
 
     Tune does not keep a scheduler's memory. A resumed run learns from the curves again what each
@@ -51,7 +57,7 @@ class FramesASHA(ASHAScheduler):
     and is not judged.
 
     Args:
-        prepare: See `InOrder`.
+        prepare: See `_Prepared`.
         frames: Of the longest trial.
         grace_frames: Up to which none is ended.
         reduction_factor: One in so many goes on from each rung.
@@ -64,8 +70,8 @@ class FramesASHA(ASHAScheduler):
         grace_frames: int,
         reduction_factor: float,
     ) -> None:
-        self._prepare = prepare
         super().__init__(
+            prepare,
             time_attr="frames",
             metric="return_mean",
             mode="max",
@@ -77,7 +83,6 @@ class FramesASHA(ASHAScheduler):
 
     def on_trial_add(self, tune_controller: TuneController, trial: TuneTrial) -> None:
         """Takes note of the trial, and of what it did before an interruption."""
-        self._prepare(trial)
         super().on_trial_add(tune_controller, trial)
         if not trial.has_reported_at_least_once:  # and so has no folder either
             return
@@ -91,7 +96,6 @@ class FramesASHA(ASHAScheduler):
         self, tune_controller: TuneController, trial: TuneTrial, result: dict[str, Any]
     ) -> str:
         """Says whether the trial goes on."""
-        forget_results(tune_controller)
         if result["return_mean"] != result["return_mean"]:  # NaN would pass every rung
             return TrialScheduler.CONTINUE
         return super().on_trial_result(tune_controller, trial, result)

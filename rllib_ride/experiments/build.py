@@ -7,9 +7,10 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from rllib_ride.experiments.errors import ConfigError, one_line, shown, unknown
+from rllib_ride.experiments.errors import ConfigError, unknown
 from rllib_ride.experiments.limits import MOST_PROCESSES
 from rllib_ride.experiments.trial import Trial
+from rllib_ride.wording import shown, told
 
 if TYPE_CHECKING:
     from ray.rllib.algorithms.algorithm import Algorithm
@@ -38,7 +39,7 @@ def algorithm_config(trial: Trial) -> AlgorithmConfig:
     except (
         Exception
     ) as error:  # RLlib, Gymnasium and environments refuse with any type of their own
-        raise ConfigError(f"trial {trial.name}: {_told(error)}") from error
+        raise ConfigError(f"trial {trial.name}: {told(error)}") from error
 
 
 def checked_request(trial: Trial, config: AlgorithmConfig) -> PlacementGroupFactory:
@@ -50,7 +51,7 @@ def checked_request(trial: Trial, config: AlgorithmConfig) -> PlacementGroupFact
     try:
         return resource_request(config)
     except Exception as error:  # likewise
-        raise ConfigError(f"trial {trial.name}: {_told(error)}") from error
+        raise ConfigError(f"trial {trial.name}: {told(error)}") from error
 
 
 def algorithm_class(config: AlgorithmConfig) -> type[Algorithm]:
@@ -180,7 +181,3 @@ def _preset_values() -> set[str]:
     from rllib_ride.rllib.presets import Preset
 
     return {field.name for field in dataclasses.fields(Preset)}
-
-
-def _told(error: Exception) -> str:
-    return one_line(str(error)) or type(error).__name__

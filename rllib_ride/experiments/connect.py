@@ -16,6 +16,7 @@ from rllib_ride.experiments.tune_internals import (
     loopback_only,
     resolve_address,
 )
+from rllib_ride.wording import told
 
 _CONNECT_WITHIN_S = 2.0
 
@@ -48,14 +49,14 @@ def start_ray(address: str | None) -> str | None:
                 ).dashboard_url
         except Exception as error:  # Ray raises just that where it takes more than 30 s
             raise ConfigError(
-                f"Ray does not start here: {_line(error)} Is the machine busy with other things?"
+                f"Ray does not start here: {told(error)} Is the machine busy with other things?"
             ) from error
     wanted = cluster_address(address)
     try:
         return ray.init(address=wanted, **quiet).dashboard_url
     except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
         # A RuntimeError is other versions of Ray or Python there; a RayError a missing token.
-        raise ConfigError(f"--address {wanted}: cannot be joined: {_line(error)}") from error
+        raise ConfigError(f"--address {wanted}: cannot be joined: {told(error)}") from error
 
 
 def joins(address: str | None) -> bool:
@@ -83,9 +84,8 @@ def cluster_address(address: str | None) -> str:
             "--address auto: no Ray runs on this machine. Name the cluster's HOST:PORT, start one "
             "with `ray up cluster.yaml`, or leave --address out to train here"
         )
-    host, _, port = found.rpartition(":")
     try:
-        socket.create_connection((host.strip("[]"), int(port)), _CONNECT_WITHIN_S).close()
+        knock(found, _CONNECT_WITHIN_S)
     except OSError as error:
         raise ConfigError(
             f"--address {address or found}: nothing answers at {found}: {error.strerror or error}. "
@@ -94,5 +94,11 @@ def cluster_address(address: str | None) -> str:
     return found
 
 
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split()) or type(error).__name__
+def knock(address: str, within_s: float) -> None:
+    """Connects to `HOST:PORT` and leaves again.
+
+    Raises:
+        OSError: nothing answers there within the time.
+    """
+    host, _, port = address.rpartition(":")
+    socket.create_connection((host.strip("[]"), int(port)), within_s).close()

@@ -1,12 +1,11 @@
-"""The one exception that says "your input is wrong", its "did you mean", and values in it."""
+"""The one exception that says "your input is wrong", and its "did you mean"."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from typing import Any
 
-_LONGEST = 200  # characters of a value in a message; a setting has a few
+from rllib_ride.wording import shown
 
 
 class ConfigError(ValueError):
@@ -18,18 +17,6 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     by_lower = {name.lower(): name for name in known}
     found = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
     return by_lower[found[0]] if found else None
-
-
-def shown(value: Any) -> str:
-    """The value as Python writes it, cut short where it is long."""
-    text = repr(value)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}... ({len(text):,} characters)"
-
-
-def one_line(text: str) -> str:
-    """The text on one line that a terminal can show."""
-    text = " ".join(text.split())
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def unknown(kind: str, word: str, known: Iterable[str], listing: str | None = None) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+
+from rllib_ride.experiments.connect import knock
 
 _EVERY_S = 5.0
 _ANSWERS_WITHIN_S = 5.0
@@ -45,9 +46,8 @@ def _watch(address: str, on_lost: Callable[[str], None], done: threading.Event) 
 
 
 def _answers(address: str) -> bool:
-    host, _, port = address.rpartition(":")
     try:
-        socket.create_connection((host.strip("[]"), int(port)), _ANSWERS_WITHIN_S).close()
+        knock(address, _ANSWERS_WITHIN_S)
     except OSError:
         return False
     return True

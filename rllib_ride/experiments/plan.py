@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rllib_ride.experiments.build import algorithm_config, checked_request
 from rllib_ride.experiments.errors import ConfigError
 from rllib_ride.experiments.names import check_env, check_names
-from rllib_ride.experiments.schema import load_spec
+from rllib_ride.experiments.schema import ExperimentSpec, load_spec
 from rllib_ride.experiments.secrets import refuse_secrets
 from rllib_ride.experiments.trial import Trial, expand
 
@@ -48,8 +48,8 @@ def trials_of(
     frames: int | None = None,
     stop_at_return: float | None = None,
     overrides: Mapping[str, Any] | None = None,
-) -> list[Trial]:
-    """The trials of the experiment in `path`, as far as they can be told without importing Ray.
+) -> tuple[ExperimentSpec, list[Trial]]:
+    """The experiment in `path` and its trials, as far as can be told without importing Ray.
 
     Args:
         path: A file such as those in `tune_configs/`.
@@ -78,7 +78,7 @@ def trials_of(
         )
         for trial in trials:
             refuse_secrets(trial)
-        return trials
+        return spec, trials
 
 
 def plan(path: str | Path, **asked: Any) -> list[PlannedTrial]:
@@ -88,13 +88,26 @@ def plan(path: str | Path, **asked: Any) -> list[PlannedTrial]:
         path: A file such as those in `tune_configs/`.
         **asked: See `trials_of`, for this and what it raises.
     """
-    trials = trials_of(path, **asked)
+    return proved(path, *trials_of(path, **asked))
+
+
+def proved(path: str | Path, spec: ExperimentSpec, trials: Sequence[Trial]) -> list[PlannedTrial]:
+    """What `trials_of` gave, with each trial's config built.
+
+    Raises:
+        ConfigError: See `trials_of`.
+    """
     with _naming(path):
-        check_names(load_spec(path))
-        return [_planned(trial) for trial in trials]
+        check_names(spec)
+        return [planned(trial) for trial in trials]
 
 
-def _planned(trial: Trial) -> PlannedTrial:
+def planned(trial: Trial) -> PlannedTrial:
+    """The trial with its config built.
+
+    Raises:
+        ConfigError: It cannot be.
+    """
     config = algorithm_config(trial)
     return PlannedTrial(trial, config, checked_request(trial, config))
 

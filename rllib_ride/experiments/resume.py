@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 
 from rllib_ride.experiments.build import algorithm_config
 from rllib_ride.experiments.checkpoints import refuse_others, whole_checkpoints
-from rllib_ride.experiments.errors import ConfigError, one_line, shown
+from rllib_ride.experiments.errors import ConfigError
 from rllib_ride.experiments.retry import NEW_EPISODES
 from rllib_ride.experiments.trial import Trial
 from rllib_ride.experiments.tune_internals import register_checkpoints
 from rllib_ride.reading import MIB, read_json
 from rllib_ride.run_files import TRIALS_FILE, write_whole
 from rllib_ride.seal import SealError
+from rllib_ride.wording import one_line, shown
 
 if TYPE_CHECKING:
     from ray.tune.experiment import Trial as TuneTrial
@@ -70,7 +71,7 @@ def _read_trials(path: Path) -> list[Trial]:
     except (OSError, TypeError, ValueError) as error:  # TypeError: an entry is none of a Trial's
         raise ConfigError(
             f"{path} does not say what the run was started with, so it cannot go on: "
-            f"{one_line(str(error))}"
+            f"{one_line(error)}"
         ) from None
     return trials
 

@@ -12,9 +12,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from rllib_ride.experiments import paper
-from rllib_ride.experiments.errors import ConfigError, shown
+from rllib_ride.experiments.errors import ConfigError
 from rllib_ride.experiments.limits import MOST_TRIALS
 from rllib_ride.experiments.schema import EnvChoice, ExperimentSpec
+from rllib_ride.wording import shown
 
 _MOST_LISTED = 20  # entries in a message
 _LONGEST_SETTINGS = 100  # bytes of a folder's name, of which file systems allow 255

@@ -11,6 +11,7 @@ import pickle
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import IO, TYPE_CHECKING, Any
 
 from ray import tune
@@ -105,34 +106,32 @@ def keep_credentials_here() -> None:
     )
 
 
-@contextlib.contextmanager
-def loopback_only() -> Iterator[None]:
+def loopback_only() -> contextlib.AbstractContextManager[None]:
     """Has a Ray that is started meanwhile listen on 127.0.0.1 only, as it does on macOS.
 
     Elsewhere Ray takes the machine's own address, `_node_ip_address="127.0.0.1"` or not, and its
     servers listen on all there are.
     """
-    before = ray_constants.ENABLE_RAY_CLUSTER
-    ray_constants.ENABLE_RAY_CLUSTER = False
-    try:
-        yield
-    finally:
-        ray_constants.ENABLE_RAY_CLUSTER = before
+    return _replaced(ray_constants, "ENABLE_RAY_CLUSTER", False)
 
 
-@contextlib.contextmanager
-def apart_from_signals() -> Iterator[None]:
+def apart_from_signals() -> contextlib.AbstractContextManager[None]:
     """Has a Ray that is started meanwhile run in process groups of its own, trials among them.
 
     A SIGTERM to this process's group, as `timeout` and batch systems send it, would otherwise end
     Ray before the trials have saved. They end with this process all the same.
     """
-    before = services.ConsolePopen
-    services.ConsolePopen = partial(before, process_group=0)  # type: ignore[assignment, misc]
+    return _replaced(services, "ConsolePopen", partial(services.ConsolePopen, process_group=0))
+
+
+@contextlib.contextmanager
+def _replaced(module: ModuleType, name: str, value: Any) -> Iterator[None]:
+    before = getattr(module, name)
+    setattr(module, name, value)
     try:
         yield
     finally:
-        services.ConsolePopen = before  # type: ignore[misc]
+        setattr(module, name, before)
 
 
 def register_checkpoints(trial: TuneTrial, whole: Sequence[tuple[Path, dict[str, Any]]]) -> None:

@@ -10,6 +10,8 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.vector import VectorEnv, VectorWrapper
 
+from rllib_ride.wording import one_line
+
 _LONGEST = 300  # characters of an environment's own message
 
 Keys = tuple[str, ...]
@@ -99,7 +101,7 @@ class WatchedEnv(VectorWrapper):
             for keys, space in _arrays(self.single_observation_space):
                 if wrong := _misfit(_entry(obs, keys), space):
                     return self._fault(n, f"{_named(keys, 'its observation')} {wrong}")
-        told = " ".join(str(error).split())[:_LONGEST]
+        told = one_line(error)[:_LONGEST]
         index = _index_in_loop(error, self.unwrapped)
         return self._fault(index, f"it raised {type(error).__name__}: {told}")
 

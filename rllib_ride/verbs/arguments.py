@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from rllib_ride.experiments import yaml_file
-from rllib_ride.experiments.errors import shown
 from rllib_ride.experiments.limits import MOST_FRAMES, MOST_PROCESSES, MOST_SEED
+from rllib_ride.wording import shown
 
 if TYPE_CHECKING:
     from rllib_ride.experiments.plan import PlannedTrial
@@ -125,17 +125,18 @@ def setting(text: str) -> tuple[str, Any]:
 
 def planned_trials(args: argparse.Namespace) -> list[PlannedTrial]:
     """The trials that the arguments of `add_experiment` ask for, each proved valid."""
-    from rllib_ride.experiments.plan import plan, trials_of
+    from rllib_ride.experiments.plan import proved, trials_of
     from rllib_ride.experiments.quiet import quiet_ray
 
-    asked: dict[str, Any] = {
-        "methods": args.method,
-        "envs": args.env,
-        "seeds": args.seed,
-        "frames": args.frames,
-        "stop_at_return": args.stop_at_return,
-        "overrides": dict(args.set),
-    }
-    trials_of(args.config, **asked)  # what is wrong there is told before Ray's seconds of imports
+    # What is wrong here is told before Ray's seconds of imports.
+    spec, trials = trials_of(
+        args.config,
+        methods=args.method,
+        envs=args.env,
+        seeds=args.seed,
+        frames=args.frames,
+        stop_at_return=args.stop_at_return,
+        overrides=dict(args.set),
+    )
     quiet_ray()
-    return plan(args.config, **asked)
+    return proved(args.config, spec, trials)

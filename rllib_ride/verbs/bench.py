@@ -63,12 +63,11 @@ def bench(args: argparse.Namespace) -> int:
 
     from rllib_ride.experiments.bench import figures
     from rllib_ride.experiments.bench.memory import process_started_at
-    from rllib_ride.experiments.build import algorithm_config, checked_request
+    from rllib_ride.experiments.plan import planned
 
     if args.compare:
         figures.check_comparable(trials)
-    # Refuses now what no trial could be built with.
-    checked_request(trials[0], algorithm_config(trials[0]))
+    planned(trials[0])  # refuses now what no trial could be built with
     try:
         measured = figures.bench(trials, args.seconds, started_at=process_started_at())
         if args.compare:

@@ -29,7 +29,7 @@ def start(*args: str, folder: Path) -> subprocess.Popen[str]:
 def command(*args: str, folder: Path) -> tuple[int, str, str]:
     """Exit code, stdout and stderr of the command, run to its end."""
     process = start(*args, folder=folder)
-    out, err = process.communicate(timeout=600)
+    out, err = process.communicate(timeout=180)
     return process.returncode, out, err
 
 

@@ -25,18 +25,18 @@ def refuse_secrets(trial: Trial) -> None:
     Raises:
         ConfigError: names the setting and the way to do without, never the value.
     """
-    for key in _secret_keys({**trial.config, **trial.env_options}):
+    for key in secret_keys({**trial.config, **trial.env_options}):
         raise ConfigError(
             f"key {key!r} looks like a secret, and the run's files would hold it, W&B too. Leave "
             "it out, and let the environment read it from an environment variable"
         )
 
 
-def _secret_keys(settings: Any, before: str = "") -> Iterator[str]:
+def secret_keys(settings: Any, before: str = "") -> Iterator[str]:
     """Dotted keys of texts whose name ends as that of a secret does."""
     if isinstance(settings, list | tuple):
         for entry in settings:
-            yield from _secret_keys(entry, before)
+            yield from secret_keys(entry, before)
     if not isinstance(settings, Mapping):
         return
     for key, value in settings.items():
@@ -44,4 +44,4 @@ def _secret_keys(settings: Any, before: str = "") -> Iterator[str]:
         words = re.sub(r"(?<=[a-z])(?=[A-Z])|\W", "_", str(key)).lower()
         if isinstance(value, str) and value and _SECRET.search(words):
             yield dotted
-        yield from _secret_keys(value, f"{dotted}.")
+        yield from secret_keys(value, f"{dotted}.")

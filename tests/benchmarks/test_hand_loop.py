@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import copy
-import importlib.util
 import subprocess
 import sys
-from pathlib import Path
-from types import ModuleType
 
 import gymnasium as gym
 import numpy as np
@@ -15,22 +12,12 @@ import pytest
 import torch
 
 from helpers.envs import ENV_ID
+from helpers.scripts import CLONE, load_script
 from rllib_ride.intrinsic import get_method
 
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "hand_loop.py"
 T, N, A = 9, 5, 7
 
-
-def _load() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("hand_loop", SCRIPT)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["hand_loop"] = module  # dataclasses look their annotations up there
-    spec.loader.exec_module(module)
-    return module
-
-
-hand_loop = _load()
+hand_loop = load_script("benchmarks/hand_loop.py")
 
 
 @pytest.fixture
@@ -185,7 +172,7 @@ def test_frames_per_second_counts_what_it_trained_on():
 
 
 def test_the_loop_needs_no_ray():
-    code = f"import sys; sys.path.insert(0, {str(SCRIPT.parent)!r}); import hand_loop; "
+    code = f"import sys; sys.path.insert(0, {str(CLONE / 'benchmarks')!r}); import hand_loop; "
     code += "print('ray' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
 

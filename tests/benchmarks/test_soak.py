@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
 
+from helpers.scripts import load_script
 from helpers.trials import result
 
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "soak.py"
 SAMPLES = 150  # 25 minutes of them
 
-
-def _load() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("soak", SCRIPT)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["soak"] = module  # dataclasses look their annotations up there
-    spec.loader.exec_module(module)
-    return module
-
-
-soak = _load()
+soak = load_script("benchmarks/soak.py")
 
 
 def memory(growth: float, *, seed: int) -> list[float]:

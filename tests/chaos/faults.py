@@ -279,41 +279,36 @@ def _new_cluster(scene: Scene) -> None:
 _INTERRUPTED = (130,)
 _KILLED = (-signal.SIGKILL,)
 
+
+def _interrupted(
+    strike: Callable[[Scene], str],
+    codes: tuple[int, ...] = _INTERRUPTED,
+    *,
+    keeps_all: bool = False,
+) -> Kind:
+    """A signal to the command, while it starts too."""
+    return Kind(
+        strike,
+        Outcome.STOPS,
+        codes=codes,
+        says="interrupted",
+        at_start=True,
+        keeps_all=keeps_all,
+    )
+
+
 KINDS = {
     "kill_env_runner": Kind(_kill_env_runner, Outcome.GOES_ON),
     "kill_trial": Kind(_kill_trial, Outcome.GOES_ON),
     "kill_learner": Kind(_kill_learner, Outcome.GOES_ON, place="learner"),
     "kill_command": Kind(_kill_command, Outcome.STOPS, codes=_KILLED, at_start=True),
     "crash": Kind(_crash, Outcome.STOPS, codes=_KILLED, at_start=True),
-    "sigint": Kind(
-        _interrupt(signal.SIGINT),
-        Outcome.STOPS,
-        codes=_INTERRUPTED,
-        says="interrupted",
-        at_start=True,
-        keeps_all=True,
-    ),
-    "sigterm": Kind(
-        _interrupt(signal.SIGTERM),
-        Outcome.STOPS,
-        codes=_INTERRUPTED,
-        says="interrupted",
-        at_start=True,
-        keeps_all=True,
-    ),
-    "sigint_twice": Kind(
-        _twice(signal.SIGINT),
-        Outcome.STOPS,
-        codes=_INTERRUPTED,
-        says="interrupted",
-        at_start=True,
-    ),
-    "sigterm_twice": Kind(
+    "sigint": _interrupted(_interrupt(signal.SIGINT), keeps_all=True),
+    "sigterm": _interrupted(_interrupt(signal.SIGTERM), keeps_all=True),
+    "sigint_twice": _interrupted(_twice(signal.SIGINT)),
+    "sigterm_twice": _interrupted(
         _twice(signal.SIGTERM),
-        Outcome.STOPS,
         codes=(*_INTERRUPTED, -signal.SIGTERM),  # when the command was just ending
-        says="interrupted",
-        at_start=True,
     ),
     "torn_checkpoint": Kind(_tear_checkpoint, Outcome.STOPS, codes=_KILLED),
     "torn_state": Kind(_tear_state, Outcome.STOPS, codes=_KILLED),

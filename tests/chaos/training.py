@@ -14,6 +14,7 @@ from pathlib import Path
 
 from chaos import machine
 from helpers.chaos_env import ENV_ID, ORDER_VARIABLE
+from helpers.small_config import SMALL_CONFIG
 from rllib_ride.experiments.checkpoints import whole_checkpoints
 from rllib_ride.experiments.curve import read_curve
 from rllib_ride.run_files import CURVE_FILE, TRIALS_FILE
@@ -21,7 +22,8 @@ from rllib_ride.seal import SEAL_FILE
 
 REAL_ENV = "MiniGrid-Empty-5x5-v0"
 BREAKABLE_ENV = ENV_ID
-_EXPERIMENT = """
+_EXPERIMENT = (
+    """
 experiment: chaos
 env: {env}
 method: ride
@@ -29,15 +31,15 @@ preset: tuned
 seed: {seeds}
 frames: {frames}
 checkpoint_every_s: 1
-config:
-  num_envs_per_env_runner: 2
-  rollout_fragment_length: 16
-  train_batch_size_per_learner: 32
+"""
+    + SMALL_CONFIG
+    + """\
   min_time_s_per_iteration: 0.5
   num_env_runners: {runners}
   num_learners: {learners}
   intrinsic: {{counts: {counts}}}
 """
+)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from helpers.command import TESTS
+from helpers.small_config import SMALL_CONFIG
 from rllib_ride.experiments import full_disk
 from rllib_ride.experiments.curve import read_curve
 from rllib_ride.experiments.full_disk import DiskFull, FullDiskCallback, told_if_full
@@ -82,7 +83,8 @@ def test_little_room_is_told_before_the_start(
 
 # --- a real one: a small tmpfs, in a mount namespace of its own
 
-EXPERIMENT = """
+EXPERIMENT = (
+    """
 experiment: tiny
 env: MiniGrid-Empty-5x5-v0
 method: none
@@ -90,12 +92,10 @@ preset: tuned
 seed: [1, 2]
 frames: 6000
 checkpoint_every_s: {every}
-config:
-  num_envs_per_env_runner: 2
-  rollout_fragment_length: 16
-  train_batch_size_per_learner: 32
-  min_time_s_per_iteration: 0.2
 """
+    + SMALL_CONFIG
+    + "  min_time_s_per_iteration: 0.2\n"
+)
 SESSIONS = """
 mount -t tmpfs -o size={size} tmpfs runs || exit 77
 {python} -m rllib_ride.cli run tiny.yaml > 1.out 2> 1.err; echo $? > 1.code

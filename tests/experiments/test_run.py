@@ -16,6 +16,7 @@ from helpers.command import command, start, wait_for
 from helpers.event_files import read_events
 from helpers.faulty_env import ENV_ID as FAULTY
 from helpers.poisoned import METHOD as POISONED
+from helpers.small_config import SMALL_CONFIG
 from rllib_ride.cli import main
 from rllib_ride.experiments.curve import read_curve
 from rllib_ride.experiments.trainable import TrialTrainable
@@ -23,7 +24,8 @@ from rllib_ride.experiments.trainable import TrialTrainable
 FRAMES = 12_000
 HAS_WANDB = find_spec("wandb") is not None
 OPTIONS = ("tiny.yaml", *(("--wandb", "offline") if HAS_WANDB else ()))
-EXPERIMENT = """
+EXPERIMENT = (
+    """
 experiment: tiny
 env: {env}
 method: ride
@@ -31,12 +33,10 @@ preset: tuned
 seed: 5
 frames: {frames}
 checkpoint_every_s: 1
-config:
-  num_envs_per_env_runner: 2
-  rollout_fragment_length: 16
-  train_batch_size_per_learner: 32
-  min_time_s_per_iteration: 0.5
 """
+    + SMALL_CONFIG
+    + "  min_time_s_per_iteration: 0.5\n"
+)
 
 
 def write(folder: Path, env: str, frames: int) -> None:

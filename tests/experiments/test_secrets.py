@@ -13,9 +13,10 @@ import pytest
 
 from helpers.command import command
 from helpers.faulty_env import ENV_ID as FAULTY
+from helpers.small_config import SMALL_CONFIG
 from helpers.trials import trial
 from rllib_ride.experiments.errors import ConfigError
-from rllib_ride.experiments.secrets import refuse_secrets
+from rllib_ride.experiments.secrets import refuse_secrets, secret_keys
 
 HAS_WANDB = find_spec("wandb") is not None
 SECRETS = {
@@ -25,16 +26,17 @@ SECRETS = {
     "HF_TOKEN": "hf_5ec0e7d0",
     "MY_PASSWORD": "correct-horse-5ec0e7e0",
 }
-EXPERIMENT = """
+EXPERIMENT = (
+    """
 experiment: {name}
 env: {env}
 method: ride
 preset: tuned
 seed: 1
 frames: 1000
-config: {{num_envs_per_env_runner: 2, rollout_fragment_length: 16,
-          train_batch_size_per_learner: 32}}
 """
+    + SMALL_CONFIG
+)
 
 
 @pytest.mark.parametrize(
@@ -62,6 +64,7 @@ def test_a_setting_that_looks_like_a_secret_is_refused(settings: Any, key: str) 
     ],
 )
 def test_a_setting_that_is_none_is_taken(settings: dict[str, Any]) -> None:
+    assert list(secret_keys(settings)) == []
     refuse_secrets(trial(config=settings))
 
 

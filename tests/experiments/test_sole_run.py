@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from helpers.command import command, start, wait_for
+from helpers.small_config import SMALL_CONFIG
 from rllib_ride.experiments.errors import ConfigError
 from rllib_ride.experiments.sole_run import LOCK_FILE, holds_files, sole_run
 
@@ -25,16 +26,17 @@ with sole_run(Path(sys.argv[1])):
     print("holds", flush=True)
     time.sleep(60)
 """
-EXPERIMENT = """
+EXPERIMENT = (
+    """
 experiment: {name}
 env: MiniGrid-Empty-5x5-v0
 method: none
 preset: tuned
 seed: 1
 frames: 1e9
-config: {{num_envs_per_env_runner: 2, rollout_fragment_length: 16,
-          train_batch_size_per_learner: 32}}
 """
+    + SMALL_CONFIG
+)
 
 
 def names(folder: Path) -> list[str]:

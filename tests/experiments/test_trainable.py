@@ -42,6 +42,15 @@ def build() -> Iterator[Callable[..., TrialTrainable]]:
         trainable.stop()
 
 
+@pytest.fixture
+def saved(build: Callable[..., TrialTrainable], tmp_path: Path) -> TrialTrainable:
+    """RIDE after an iteration, with a checkpoint in `tmp_path`."""
+    trainable = build("ride")
+    trainable.train()
+    trainable.save_checkpoint(str(tmp_path))
+    return trainable
+
+
 def learner_state(trainable: TrialTrainable) -> dict[str, Any]:
     """Weights (a count table among them), optimizer states, and how many steps were trained."""
     return trainable._algorithm.learner_group.get_state()["learner"]
@@ -109,11 +118,8 @@ def test_a_checkpoint_of_something_else_is_not_loaded(
 
 
 def test_a_seal_of_before_the_formats_goes_on(
-    build: Callable[..., TrialTrainable], tmp_path: Path
+    build: Callable[..., TrialTrainable], saved: TrialTrainable, tmp_path: Path
 ) -> None:
-    saved = build("ride")
-    saved.train()
-    saved.save_checkpoint(str(tmp_path))
     # As it was: RLlib's files and the episodes alone, their hashes, and the result.
     for name in (WEIGHTS_FILE, running.FILE):
         (tmp_path / name).unlink()
@@ -127,11 +133,8 @@ def test_a_seal_of_before_the_formats_goes_on(
 
 
 def test_after_a_failure_other_steps_are_taken(
-    build: Callable[..., TrialTrainable], tmp_path: Path
+    build: Callable[..., TrialTrainable], saved: TrialTrainable, tmp_path: Path
 ) -> None:
-    saved = build("ride")
-    saved.train()
-    saved.save_checkpoint(str(tmp_path))
     went_on, tried_again = build("ride"), build("ride")
     tried_again.config[NEW_EPISODES] = True
     for restored in (went_on, tried_again):
@@ -147,13 +150,9 @@ def test_after_a_failure_other_steps_are_taken(
 
 
 def test_no_file_of_a_checkpoint_holds_tensors_of_a_device(
-    build: Callable[..., TrialTrainable], tmp_path: Path
+    saved: TrialTrainable, tmp_path: Path
 ) -> None:
     """What a GPU trained is loaded where there is none: NumPy's arrays, and tensors on the CPU."""
-    saved = build("ride")
-    saved.train()
-    saved.save_checkpoint(str(tmp_path))
-
     pickles = {path.relative_to(tmp_path).as_posix(): path for path in tmp_path.rglob("*.pkl")}
     assert {"learner_group/learner/state.pkl", "algorithm_state.pkl"} <= pickles.keys()
     tensors = {}

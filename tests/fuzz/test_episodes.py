@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -10,7 +11,7 @@ import gymnasium as gym
 import numpy as np
 import torch
 import tree
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.algorithms.impala import IMPALAConfig
@@ -139,8 +140,7 @@ def steps_in(piece: SingleAgentEpisode) -> list[Step]:
 @example((1, [[1], [2]]), 5, 1)  # every other fragment is a reset and nothing else
 def test_pieces_are_what_was_stepped(script: tuple[int, Lengths], fragments: int, row: int) -> None:
     num_steps, lengths = script
-    fragment_pieces = pieces_of(num_steps, lengths, fragments, row)
-    pieces = [piece for of_fragment in fragment_pieces for piece in of_fragment]
+    pieces = list(itertools.chain(*pieces_of(num_steps, lengths, fragments, row)))
 
     found = sorted(step for piece in pieces for step in steps_in(piece))
     assert found == sorted(played(lengths, fragments * num_steps))
@@ -161,10 +161,8 @@ def test_rows_hold_each_step_once_and_nothing_of_a_reset(
     script: tuple[int, Lengths], fragments: int, terminal: bool, wider: int
 ) -> None:
     num_steps, lengths = script
-    all_pieces = pieces_of(num_steps, lengths, fragments, num_steps)
-    episodes = [piece for of_fragment in all_pieces for piece in of_fragment]
-    if not episodes:
-        return
+    episodes = list(itertools.chain(*pieces_of(num_steps, lengths, fragments, num_steps)))
+    assume(episodes)
     width = num_steps + wider
     rows = pad_episodes(episodes, INITIAL_STATE, time_limit_is_terminal=terminal, num_steps=width)
 
@@ -204,10 +202,8 @@ def test_ppos_rows_and_pairs_hold_each_step_once(
     script: tuple[int, Lengths], fragments: int, cls: type[FeedForward], row: int
 ) -> None:
     num_steps, lengths = script
-    all_pieces = pieces_of(num_steps, lengths, fragments, row)
-    episodes = [piece for of_fragment in all_pieces for piece in of_fragment]
-    if not episodes:
-        return
+    episodes = list(itertools.chain(*pieces_of(num_steps, lengths, fragments, row)))
+    assume(episodes)
     policy = cls(
         observation_space=gym.spaces.Box(-1e6, 1e6, (3,), np.float32),
         action_space=gym.spaces.Discrete(5),

@@ -89,7 +89,7 @@ def as_bytes(text: str) -> bytes:
     return text.encode("utf-8", errors="surrogatepass")
 
 
-def check(readings: Readings) -> None:
+def assert_sane(readings: Readings) -> None:
     """The whole trial is there, the other is there or there is a note, and all of it is sane."""
     whole = [run for run in readings.runs if run.seed == 77 and run.method == "ride"]
     assert any(run.curve["return_mean"].tolist() == [0.1, 0.2] for run in whole)
@@ -112,14 +112,14 @@ def check(readings: Readings) -> None:
 @example(b'frames\n1\n"2\n3\n')
 def test_any_curve(content: bytes) -> None:
     with folder_of(json.dumps(FACTS).encode(), content) as storage:
-        check(read_runs([storage]))
+        assert_sane(read_runs([storage]))
 
 
 @given(st.integers(0, len(CURVE)), st.binary(max_size=3))
 def test_a_curve_that_is_cut_anywhere_keeps_its_whole_rows(at: int, more: bytes) -> None:
     content = as_bytes(CURVE)[:at] + more
     with folder_of(json.dumps(FACTS).encode(), content) as storage:
-        check(read_runs([storage]))
+        assert_sane(read_runs([storage]))
         if not more:
             curve, faults = read_curve(storage / "other" / "curve.csv")
             rows = CURVE[:at].count("\n") - 1
@@ -130,7 +130,7 @@ def test_a_curve_that_is_cut_anywhere_keeps_its_whole_rows(at: int, more: bytes)
 @given(st.dictionaries(st.sampled_from([*FACTS, "ended", "x"]), json_values, max_size=3))
 def test_any_record(changes: dict[str, Any]) -> None:
     with folder_of(as_bytes(json.dumps({**FACTS, **changes})), as_bytes(CURVE)) as storage:
-        check(read_runs([storage]))
+        assert_sane(read_runs([storage]))
 
 
 @given(st.binary(max_size=100) | st.integers(0, 400).map(lambda n: json.dumps(FACTS)[:n].encode()))
@@ -142,7 +142,7 @@ def test_any_record(changes: dict[str, Any]) -> None:
 def test_no_record(content: bytes) -> None:
     with folder_of(content, as_bytes(CURVE)) as storage:
         readings = read_runs([storage])
-        check(readings)
+        assert_sane(readings)
         assert len(readings.runs) == 1 or content == json.dumps(FACTS).encode()
 
 
@@ -168,9 +168,9 @@ def test_any_report(changes: dict[str, Any], curve: str) -> None:
 def test_any_list_of_trials(content: Any) -> None:
     with folder_of(json.dumps(FACTS).encode(), as_bytes(CURVE)) as storage:
         (storage / "trials.json").write_bytes(as_bytes(json.dumps(content)))
-        check(read_runs([storage]))
+        assert_sane(read_runs([storage]))
         (storage / "trials.json").write_bytes(as_bytes(json.dumps([{"name": content}])))
-        check(read_runs([storage]))
+        assert_sane(read_runs([storage]))
 
 
 @given(st.binary(max_size=80) | json_values.map(lambda value: as_bytes(json.dumps(value))))
@@ -179,7 +179,7 @@ def test_any_list_of_trials(content: Any) -> None:
 def test_any_last_result(content: bytes) -> None:
     with folder_of(json.dumps(FACTS).encode(), as_bytes(CURVE)) as storage:
         (storage / "other" / "result.json").write_bytes(content + b"\n")
-        check(read_runs([storage]))
+        assert_sane(read_runs([storage]))
 
 
 # --- folders that are no such thing

@@ -105,13 +105,13 @@ def test_any_bytes(content: bytes) -> None:
 
 @given(soup)
 def test_any_yaml(text: str) -> None:
-    outcome(text.encode("utf-8", errors="surrogatepass"))
+    assert outcome(text.encode("utf-8", errors="surrogatepass"))
 
 
 @given(st.dictionaries(near_keys, values, max_size=12))
 @example({"\ud800": None})
 def test_any_mapping(content: dict[str, Any]) -> None:
-    outcome(dumped(content))
+    assert outcome(dumped(content))
 
 
 @given(st.sampled_from(KEYS), values)
@@ -131,7 +131,7 @@ def test_any_edit_of_a_file_that_is_right(path: Path, edits: list[tuple[int, int
     text = path.read_text(encoding="utf-8")
     for start, length, new in edits:
         text = text[:start] + new + text[start + length :]
-    outcome(text.encode("utf-8", errors="surrogatepass"))
+    assert outcome(text.encode("utf-8", errors="surrogatepass"))
 
 
 @given(

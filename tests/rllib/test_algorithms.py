@@ -5,7 +5,6 @@ What is computed there is held to oracles elsewhere; here each combination makes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import gymnasium as gym
@@ -129,20 +128,6 @@ def config(
     if flatten:
         made.env_runners(env_to_module_connector=lambda *args, **kwargs: FlattenObservations())
     return rllib_ride.add_intrinsic_reward(made, method=method, **settings)
-
-
-@pytest.fixture
-def build(ray_session: None) -> Iterator[Callable[[AlgorithmConfig], Algorithm]]:
-    """Builds algorithms, and stops them when the test ends."""
-    algos: list[Algorithm] = []
-
-    def build_(made: AlgorithmConfig) -> Algorithm:
-        algos.append(made.build_algo())
-        return algos[-1]
-
-    yield build_
-    for algo in algos:
-        algo.stop()
 
 
 def module_state(algo: Algorithm, module_id: str) -> dict[str, np.ndarray]:

@@ -106,6 +106,7 @@ def test_a_runner_that_is_killed_is_started_again_any_number_of_times(
                 and algo.env_runner_group.num_remote_worker_restarts() > restarts
             ),
         )
+    assert algo.env_runner_group.num_remote_worker_restarts() >= 5
 
 
 @pytest.mark.slow

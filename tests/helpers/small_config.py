@@ -1,0 +1,8 @@
+"""The config of an experiment that has an update every 32 frames, to be completed by tests."""
+
+SMALL_CONFIG = """\
+config:
+  num_envs_per_env_runner: 2
+  rollout_fragment_length: 16
+  train_batch_size_per_learner: 32
+"""

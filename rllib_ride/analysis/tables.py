@@ -197,7 +197,9 @@ def _last(values: pd.Series) -> float:
 
 
 def _frames_to(curve: pd.DataFrame, threshold: float) -> float:
-    reached = curve["frames"][curve["return_mean"] >= threshold]
+    # The first episodes to end are the lucky ones, for they are the short ones: 100 have to be in.
+    too_few = curve["episodes"] < 100
+    reached = curve["frames"][(curve["return_mean"] >= threshold) & ~too_few]
     return float(reached.iloc[0]) if len(reached) else np.nan
 
 

@@ -55,6 +55,14 @@ def test_threshold_is_the_tasks_own_or_the_one_asked_for(tmp_path):
     assert set(asked["threshold"]) == {0.95} and asked["seeds_solved"].sum() == 0
 
 
+def test_fewer_than_a_hundred_episodes_solve_nothing(tmp_path):
+    write_trial(tmp_path, frames=[1, 2, 3], return_mean=[0.9, 0.9, 0.7], episodes=[1, 99, 100])
+
+    row = results_table(read_runs([tmp_path]).runs, threshold=0.6).iloc[0]
+
+    assert (row["seeds_solved"], row["frames_to_solve"]) == (1, 3)
+
+
 def test_tasks_stand_in_the_order_of_the_papers_figure(tmp_path):
     for env in ("Another-v0", *reversed(MINIGRID_FIGURE)):
         write_trial(tmp_path, env=env, frames=[1])

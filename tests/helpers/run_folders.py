@@ -7,9 +7,12 @@ from rllib_ride.analysis.curve_file import COLUMNS
 
 
 def curve_text(**columns):
-    """`curve.csv` with the given columns; the others are zero. None is an empty field."""
+    """`curve.csv` with the given columns. None is an empty field.
+
+    Of the others `episodes` is 100, as many as a mean return is over, and all else zero.
+    """
     rows = len(columns["frames"])
-    values = [columns.get(name, [0] * rows) for name in COLUMNS]
+    values = [columns.get(name, [100 * (name == "episodes")] * rows) for name in COLUMNS]
     lines = [
         ",".join("" if v is None else str(v) for v in row) for row in zip(*values, strict=True)
     ]

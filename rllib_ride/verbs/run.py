@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rllib_ride.experiments.steady_memory import keep_memory_steady
 from rllib_ride.verbs.arguments import add_experiment, file_path, planned_trials
 from rllib_ride.verbs.check import check
 from rllib_ride.verbs.exit_codes import DONE, FAILED, INTERRUPTED
@@ -44,6 +45,7 @@ def run(args: argparse.Namespace) -> int:
     """Trains, writes curves and table, and says how it ended."""
     if args.dry_run:
         return check(args)
+    keep_memory_steady()
     trials = [planned.trial for planned in planned_trials(args)]
     from rllib_ride.experiments.full_disk import DiskFull, told_if_full
     from rllib_ride.experiments.runner import experiment_folder

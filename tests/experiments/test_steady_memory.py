@@ -1,0 +1,39 @@
+"""What a run's allocators are told before they start."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="left as it is elsewhere")
+IN_A_RUN = """
+import sys
+import rllib_ride.cli
+from rllib_ride.verbs import run
+def started(*args, **options):
+    from ray import tune
+    import pyarrow
+    print(pyarrow.default_memory_pool().backend_name)
+    sys.exit()
+run.planned_trials = started
+rllib_ride.cli.main(["run", "any.yaml"])
+"""
+
+
+def backend(**variables):
+    """The allocator that pyarrow has once the verb `run` imports Tune."""
+    env = {k: v for k, v in os.environ.items() if k != "ARROW_DEFAULT_MEMORY_POOL"} | variables
+    done = subprocess.run([sys.executable, "-c", IN_A_RUN], env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@LINUX
+def test_a_run_has_an_allocator_that_gives_back_what_threads_leave_behind():
+    assert backend() == "jemalloc"
+
+
+@LINUX
+def test_what_the_user_has_set_stays():
+    assert backend(ARROW_DEFAULT_MEMORY_POOL="system") == "system"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from ray.tune.experiment import Trial as TuneTrial
 
 COLUMNS = (*CURVE_COLUMNS, "env_frames")
+_NEVER_EMPTY = {"frames", "wall_s", "fps"}
 _LEAST_SECONDS_A_ROW = 1.0
 
 
@@ -69,12 +71,26 @@ class CurveCallback(Callback):
 
 
 def read_curve(path: Path) -> list[dict[str, str]]:
-    """The whole rows of a curve; none if there is no such file."""
-    if not path.exists():
+    """The whole rows of a curve, which are all but those a crash has damaged; none without a file.
+
+    A killed driver may have left half a line, a loss of power zeros in place of the last ones.
+    """
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
         return []
-    with path.open(newline="") as file:
-        # A killed driver may have left half a line.
-        return [row for row in csv.DictReader(file) if row["fps"]]
+    lines = (line for line in text.splitlines() if "\0" not in line)
+    return [row for row in csv.DictReader(lines) if _is_whole(row)]
+
+
+def _is_whole(row: dict[str, str]) -> bool:
+    if not row.keys() >= _NEVER_EMPTY or None in row or None in row.values():
+        return False  # no header, too many cells, or too few
+    try:
+        numbers = [float(cell) for name, cell in row.items() if cell or name in _NEVER_EMPTY]
+    except ValueError:
+        return False
+    return all(map(math.isfinite, numbers))
 
 
 def _path(trial: TuneTrial) -> Path:

@@ -105,14 +105,35 @@ def test_a_trial_that_starts_anew_loses_the_old_curve(tmp_path):
     assert (tmp_path / "curve.csv").read_text().splitlines() == [",".join(COLUMNS)]
 
 
-@pytest.mark.parametrize("half", ["300,6,3", "300,6,30,0.5,0.5,10,0.125,"])
-def test_half_a_line_of_a_killed_run_is_no_row(tmp_path, half):
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        "300,6,3",
+        "300,6,30,0.5,0.5,10,0.125,",
+        "300,6,30,0.5,0.5,10,0.125,5",  # of 50
+        "300,6,3300,6,30,0.5,0.5,10,0.125,50,\n",  # half a line, and the next one after it
+        "300,6,30,?,0.5,10,0.125,50,\n",
+        "nan,6,30,0.5,0.5,10,0.125,50,\n",
+        "300,6,30,0.5\0\0\0\0\0\0",
+        "\0" * 4096,
+        "\udcff\udcfe\n",
+    ],
+)
+def test_what_a_crash_has_damaged_is_no_row(tmp_path, damaged):
     before = Tune(tmp_path)
     before.start()
     before.report(100, 2.0)
-    with (tmp_path / "curve.csv").open("a") as file:
-        file.write(half)
+    with (tmp_path / "curve.csv").open("a", errors="surrogateescape") as file:
+        file.write(damaged)
 
     Tune(tmp_path).start(checkpoint=result(300, 6.0))
 
     assert frames_in(tmp_path) == [100]
+
+
+def test_a_file_of_zeros_is_begun_anew(tmp_path):
+    (tmp_path / "curve.csv").write_bytes(bytes(4096))
+
+    Tune(tmp_path).start()
+
+    assert (tmp_path / "curve.csv").read_text().splitlines() == [",".join(COLUMNS)]

@@ -23,6 +23,7 @@ from rllib_ride.experiments.full_disk import (
     told_if_full,
     warn_of_little_room,
 )
+from rllib_ride.experiments.give_back import GiveBackCallback
 from rllib_ride.experiments.interrupt import InterruptCallback, own_signals
 from rllib_ride.experiments.live import LiveCallback
 from rllib_ride.experiments.lost_head import watched_head
@@ -140,6 +141,7 @@ def run(
             CurveCallback(),
             live,
             TensorBoardCallback(),
+            GiveBackCallback(),
         ]
         scheduler = _scheduler(trials, [outcome.trial.name for outcome in ended])
         # Ray tells of a killed process on stdout.

@@ -16,6 +16,7 @@ from rllib_ride.experiments.checkpoints import identity, seal
 from rllib_ride.experiments.last_episodes import LastEpisodes
 from rllib_ride.experiments.progress import Progress
 from rllib_ride.experiments.retry import HOPELESS, NEW_EPISODES
+from rllib_ride.experiments.steady_memory import give_back_memory
 from rllib_ride.experiments.trial import Trial
 from rllib_ride.rllib.nonfinite import NonFiniteError, keep_batches_in
 from rllib_ride.rllib.running import load_running, save_running
@@ -88,6 +89,7 @@ class TrialTrainable(Trainable):
         save_weights(self._algorithm, checkpoint_dir)
         save_running(self._algorithm, checkpoint_dir)
         seal(checkpoint_dir, self._last_result or {}, **identity(self._trial, self._algorithm))
+        give_back_memory()
         self._saved_at = time.monotonic()
 
     def load_checkpoint(self, checkpoint: Any) -> None:

@@ -20,6 +20,21 @@ run.planned_trials = started
 rllib_ride.cli.main(["run", "any.yaml"])
 """
 
+# 100 MB in pieces, of which every thousandth stays: the heap cannot shrink from its end.
+FREED = """
+import numpy as np
+from rllib_ride.experiments.steady_memory import give_back_memory
+def mb():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096 / 2**20
+pieces = [np.ones(10_000, np.uint8) for _ in range(10_000)]
+kept = pieces[::1000]
+del pieces
+before = mb()
+give_back_memory()
+print(before, mb())
+"""
+
 
 def backend(**variables):
     """The allocator that pyarrow has once the verb `run` imports Tune."""
@@ -37,3 +52,11 @@ def test_a_run_has_an_allocator_that_gives_back_what_threads_leave_behind():
 @LINUX
 def test_what_the_user_has_set_stays():
     assert backend(ARROW_DEFAULT_MEMORY_POOL="system") == "system"
+
+
+@LINUX
+def test_freed_memory_goes_back_to_the_system():
+    done = subprocess.run([sys.executable, "-c", FREED], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    before, after = map(float, done.stdout.split())
+    assert before - after > 50  # MB; without glibc's malloc_trim there is nothing to give back

@@ -13,6 +13,7 @@ command=${RLLIB_RIDE:-.venv/bin/rllib-ride}
 
 keep() { # the small files of a part
     for record in "$runs/$1"/*/*/run.json; do
+        [ -e "$record" ] || continue # none has begun
         trial=$(basename "$(dirname "$record")")
         mkdir -p "$results/$1/$trial"
         cp "$record" "$(dirname "$record")/curve.csv" "$results/$1/$trial/"

@@ -33,6 +33,8 @@ class Run:
         experiment: The experiment it belongs to.
         frames_asked: Frames after which it ends; None if its record has none.
         state: How far it has come.
+        solved: Whether it has ended because of its return (`stop_at_return`), so that more frames
+            would have told no more.
         resumed: Whether it has gone on from a checkpoint.
         git_commit: Commit of the code that ran, None if its record has none.
         versions: Of the packages that ran.
@@ -48,6 +50,7 @@ class Run:
     experiment: str = ""
     frames_asked: int | None = None
     state: State = State.UNKNOWN
+    solved: bool = False
     resumed: bool = False
     git_commit: str | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -140,11 +143,19 @@ def _read_run(folder: Path, fact: Mapping[str, Any], variant: str, notes: list[s
         env_options=fact.get("env_options") or {},
         experiment=fact.get("experiment") or _printable(folder.resolve().parent.name),
         frames_asked=frames_asked,
+        solved=_is_solved(fact, curve),
         resumed=was_resumed(folder),
         git_commit=fact.get("git_commit"),
         versions={name: str(version) for name, version in (fact.get("versions") or {}).items()},
     )
     return replace(run, state=state_of(folder, run.frames, frames_asked, ended="ended" in fact))
+
+
+def _is_solved(fact: Mapping[str, Any], curve: pd.DataFrame) -> bool:
+    goal = fact.get("stop_at_return")
+    if "ended" not in fact or not isinstance(goal, int | float) or not len(curve):
+        return False
+    return bool(curve["return_mean"].iloc[-1] >= goal)
 
 
 _MOST_BYTES = 16 * MIB  # of a record, which has some 50,000, and of the list of trials

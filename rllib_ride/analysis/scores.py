@@ -7,7 +7,7 @@ Agarwal et al., "Deep Reinforcement Learning at the Edge of the Statistical Prec
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -27,7 +27,9 @@ def scores(runs: Sequence[Run]) -> pd.DataFrame:
     """Each run's score: its mean return over 100 episodes at one frame for all runs of its task.
 
     That frame is the furthest which half the seeds of every method have reached, seeds without a
-    value aside, so that no method is compared at more training than another.
+    value aside, so that no method is compared at more training than another. A run that has ended
+    because it was solved counts with its last value from then on: without it the slow seeds of a
+    method would stand for all.
 
     Columns:
         env, method, seed: The run; none for a run that has not come so far.
@@ -39,22 +41,26 @@ def scores(runs: Sequence[Run]) -> pd.DataFrame:
         for run in runs
     }
     curves = {key: curve for key, curve in curves.items() if len(curve)}
+    solved = {(run.task, run.label, run.seed) for run in runs if run.solved}
     rows = []
     for task in sorted({key[0] for key in curves}, key=task_key):
         of_task = {key: curve for key, curve in curves.items() if key[0] == task}
-        frames = _frames_of_half({key: curve[-1, 0] for key, curve in of_task.items()})
+        frames = _frames_of_half({key: curve[-1, 0] for key, curve in of_task.items()}, solved)
         for (_, label, seed), curve in of_task.items():
-            if curve[-1, 0] >= _SHORT * frames:
+            if curve[-1, 0] >= _SHORT * frames or (task, label, seed) in solved:
                 score = float(np.interp(frames, curve[:, 0], curve[:, 1]))
                 rows.append((task, label, seed, frames, score))
     return pd.DataFrame(rows, columns=["env", "method", "seed", "frames", "score"])
 
 
-def _frames_of_half(last: Mapping[tuple[str, str, int], float]) -> float:
+def _frames_of_half(
+    last: Mapping[tuple[str, str, int], float], solved: Collection[tuple[str, str, int]]
+) -> float:
     """The furthest frame that half the seeds of every method have reached."""
+    furthest = max(last.values())
     of_label: dict[str, list[float]] = {}
-    for (_, label, _), frames in last.items():
-        of_label.setdefault(label, []).append(frames)
+    for key, frames in last.items():
+        of_label.setdefault(key[1], []).append(furthest if key in solved else frames)
     return min(sorted(f, reverse=True)[math.ceil(len(f) / 2) - 1] for f in of_label.values())
 
 

@@ -40,6 +40,23 @@ def test_runs_of_a_task_are_scored_at_the_frame_half_of_every_methods_seeds_reac
     np.testing.assert_allclose(got["score"], [0.25, 0.245, 0.25, 0.25])
 
 
+def test_a_run_that_has_ended_solved_keeps_its_last_value(tmp_path):
+    """Seeds 1 and 2 stop at 0.7; of `none` seed 1 goes on, and seed 2 was cut off."""
+    ended = {"stop_at_return": 0.7, "ended": {}}
+    for seed, end in ((1, 100), (2, 300)):
+        returns = [0.1, 0.7]
+        write_trial(tmp_path, seed=seed, record=ended, frames=[0, end], return_mean=returns)
+    none = {"method": "none", "return_mean": [0.0, 0.1]}
+    write_trial(tmp_path, seed=1, record=ended, frames=[0, 400], **none)
+    write_trial(tmp_path, seed=2, record={"stop_at_return": 0.7}, frames=[0, 50], **none)
+
+    got = scores(read_runs([tmp_path]).runs).sort_values(["method", "seed"])
+
+    assert got["method"].tolist() == ["none", "ride", "ride"]
+    assert set(got["frames"]) == {400}
+    np.testing.assert_allclose(got["score"], [0.1, 0.7, 0.7])
+
+
 def test_without_a_value_there_is_no_score(tmp_path):
     write_trial(tmp_path, frames=[1, 2], return_mean=[None, None])
 

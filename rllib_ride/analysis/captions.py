@@ -33,9 +33,9 @@ SCORED = (
     "A run's score is its return, mean over 100 episodes, at one frame for all runs of a task: the "
     "furthest that half the seeds of every method have reached, so that no method is compared at "
     "more training than another. Seeds that ended before 95% of it have no score, but for those "
-    "that were to end at a return and did: they keep their last one. 'all tasks' has the methods with "
-    "scores in more than half of the tasks whose returns are between -1 and 1, and of these tasks "
-    "those in which each of them has scores; of each the same number of seeds."
+    "that were to end at a return and did: they keep their last one. 'all tasks' has the methods "
+    "with scores in more than half of the tasks whose returns are between -1 and 1, and of these "
+    "tasks those in which each of them has scores; of each the same number of seeds."
 )
 LEFT_OUT = (
     "States visited in an episode (fig:number_visited_states_ablation) are not in curve.csv, so "

@@ -8,7 +8,8 @@ _BANDS = (
     "Line and band: mean and sample standard deviation over seeds. At each frame the mean is over "
     "the seeds that have a value there, nothing is drawn beyond a seed's own first and last value, "
     "and the line is faint wherever that leaves out a seed that was started: one that stopped or "
-    "failed before, still runs, or has ended no episode yet. One seed has no band."
+    "failed before, still runs, or has ended no episode yet. A seed that was to end at a return "
+    "and did keeps its last one. One seed has no band."
 )
 _FRAMES = "Frames are the transitions the agent chose."
 CAPTIONS = {

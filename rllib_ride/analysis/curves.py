@@ -14,12 +14,12 @@ from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from rllib_ride.analysis.palette import LineStyle, line_styles, literal, sort_key
 from rllib_ride.analysis.runs import Run
-from rllib_ride.analysis.seeds import SeedMean, mean_over_seeds
+from rllib_ride.analysis.seeds import RETURN, SeedMean, mean_over_seeds
 from rllib_ride.analysis.tasks import task_key, title_of
 
 PANELS_ABREAST = 4
 PANEL_SIZE = (3.9, 2.9)  # inches
-RETURN, BONUS = "return_mean", "intrinsic_reward_mean"
+BONUS = "intrinsic_reward_mean"
 # A legend of more entries than the first has at least the second for its columns, in inches.
 SHORT_LEGEND, LEGEND_WIDTH = 12, 7.5
 LEGEND_CHARACTERS = 14  # an inch

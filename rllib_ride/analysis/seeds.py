@@ -9,6 +9,7 @@ import numpy as np
 
 from rllib_ride.analysis.runs import Run
 
+RETURN = "return_mean"
 GRID_POINTS = 200
 # Seeds that end together end at somewhat different frames, each with the batch it was in.
 _TOGETHER = 0.98
@@ -36,17 +37,28 @@ class SeedMean:
 def mean_over_seeds(runs: Sequence[Run], column: str) -> SeedMean | None:
     """Interpolates `column` of each run on a common grid and averages; None if it has no value.
 
-    A seed counts between its own first and last finite value only: nothing is extrapolated.
+    A seed counts between its own first and last finite value only: nothing is extrapolated. But a
+    seed that has ended because it was solved keeps its last return: without it the mean would fall
+    wherever a seed is done.
     """
-    curves = [run.curve[["frames", column]].dropna().to_numpy() for run in runs]
-    curves = [curve for curve in curves if len(curve)]
+    every = [(run.curve[["frames", column]].dropna().to_numpy(), run.solved) for run in runs]
+    curves = [curve for curve, _ in every if len(curve)]
+    # What a seed counts with after its last value.
+    after = [
+        curve[-1, 1] if solved and column == RETURN else np.nan
+        for curve, solved in every
+        if len(curve)
+    ]
     if not curves:
         return None
     first, ends = min(c[0, 0] for c in curves), [c[-1, 0] for c in curves]
     last = min(end for end in ends if end >= _TOGETHER * max(ends))
     frames = np.linspace(first, last, GRID_POINTS) if last > first else np.array([first])
     values = np.stack(  # [seeds, N]
-        [np.interp(frames, c[:, 0], c[:, 1], left=np.nan, right=np.nan) for c in curves]
+        [
+            np.interp(frames, c[:, 0], c[:, 1], left=np.nan, right=right)
+            for c, right in zip(curves, after, strict=True)
+        ]
     )
     seeds = np.isfinite(values).sum(axis=0)
     total = np.nansum(values, axis=0)

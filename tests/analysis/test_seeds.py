@@ -38,6 +38,20 @@ def test_a_seed_counts_only_between_its_own_first_and_last_value(tmp_path):
     np.testing.assert_allclose(got.std[both], np.std([1, 3], ddof=1))
 
 
+def test_a_seed_that_has_ended_solved_keeps_its_return_and_nothing_else(tmp_path):
+    ended = {"stop_at_return": 3.0, "ended": {}}
+    one = {"return_mean": [3.0, 3.0], "intrinsic_reward_mean": [5.0, 5.0]}
+    write_trial(tmp_path, seed=1, record=ended, frames=[0, 100], **one)
+    write_trial(tmp_path, seed=2, record=ended, frames=[0, 300], return_mean=[1.0, 1.0])
+    runs = read_runs([tmp_path]).runs
+
+    got = mean_over_seeds(runs, "return_mean")
+
+    assert (set(got.seeds), set(got.mean)) == ({2}, {2.0})
+    bonus = mean_over_seeds(runs, "intrinsic_reward_mean")
+    assert set(bonus.seeds[bonus.frames > 100]) == {1}
+
+
 def test_where_no_seed_has_a_value_there_is_no_mean(tmp_path):
     write_trial(tmp_path, seed=1, frames=[0, 10], return_mean=[1.0, 1.0])
     write_trial(tmp_path, seed=2, frames=[90, 100], return_mean=[2.0, 2.0])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+_LONGEST = 1000  # of what others say, who may repeat a value of any length
+
 
 def shown(value: Any, most: int = 200) -> str:
     """The value as Python writes it, cut short after `most` characters."""
@@ -18,5 +20,6 @@ def one_line(text: object) -> str:
 
 
 def told(error: BaseException) -> str:
-    """What an error says, on one line; its class where it says nothing."""
-    return one_line(error) or type(error).__name__
+    """What an error says, on one line of `_LONGEST` characters; its class where it says nothing."""
+    text = one_line(error) or type(error).__name__
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."

@@ -97,6 +97,7 @@ def test_any_value_of_a_setting(config: dict[str, Any]) -> None:
 @example({"size": 10**9})
 @example({"size": -1})
 @example({"size": "big"})
+@example({"size": "x" * 5000})
 def test_any_option_of_an_environment(options: dict[str, Any]) -> None:
     check_told(checked({**GOOD, "env": {"id": "MiniGrid-Empty-5x5-v0", **options}}))
 

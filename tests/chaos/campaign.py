@@ -19,7 +19,7 @@ from pathlib import Path
 
 from chaos import checks, machine
 from chaos.cluster import ADDRESS, Cluster
-from chaos.faults import KINDS, Kind, Outcome, Scene
+from chaos.faults import KINDS, NOTHING, Kind, Outcome, Scene
 from chaos.training import BREAKABLE_ENV, Setup, Snapshot, Training, crash
 from helpers.chaos_env import ORDER_VARIABLE
 from rllib_ride.run_files import CURVE_FILE
@@ -204,6 +204,8 @@ def _fault(scene: Scene, name: str, number: int, kinds: list[str], seed: int) ->
     try:
         before, said = training.snapshot(_SETTLED_S), len(training.session.err)
         did = kind.strike(scene)
+        if did == NOTHING and training.session.code == 0:  # it came to its end just then
+            return None
         then = _aftermath(scene, kind, before, said, problems)
         if not problems and number == len(kinds) - 1:
             problems += _finish(scene)

@@ -75,6 +75,9 @@ class Kind:
     within_s: float = 240.0
 
 
+NOTHING = "nothing"
+
+
 # --- processes ------------------------------------------------------------------------------------
 
 
@@ -84,7 +87,7 @@ def _kill_one(scene: Scene, *titles: str) -> str:
     found = {pid: machine.processes().get(pid, "") for pid in machine.titled(*titles)}
     if not found:
         scene.problems.append(f"nothing to kill: no process is named {titles}")
-        return "nothing"
+        return NOTHING
     pid = scene.rng.choice(sorted(found))
     machine.kill([pid])
     return f"killed {found[pid]}"

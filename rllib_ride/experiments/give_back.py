@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pyarrow
 from ray.tune import Callback
 
 from rllib_ride.experiments.steady_memory import give_back_memory
@@ -26,5 +25,4 @@ class GiveBackCallback(Callback):
         **info: Any,
     ) -> None:
         """Gives back what this process has freed."""
-        pyarrow.default_memory_pool().release_unused()
         give_back_memory()

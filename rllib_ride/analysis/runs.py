@@ -155,7 +155,7 @@ def _is_solved(fact: Mapping[str, Any], curve: pd.DataFrame) -> bool:
     goal = fact.get("stop_at_return")
     if "ended" not in fact or not isinstance(goal, int | float) or not len(curve):
         return False
-    return bool(curve["return_mean"].iloc[-1] >= goal)
+    return float(curve["return_mean"].iloc[-1]) >= goal
 
 
 _MOST_BYTES = 16 * MIB  # of a record, which has some 50,000, and of the list of trials

@@ -26,7 +26,8 @@ def test_a_part_is_a_run_with_trials(monkeypatch, part, options):
     trials = planned_trials(parser.parse_args(["run", *options]))
 
     assert trials
-    assert {entry.trial.preset for entry in trials} == {"tuned"}
+    preset = "paper" if part.endswith("_paper") else "tuned"
+    assert {entry.trial.preset for entry in trials} == {preset}
 
 
 def test_parts_have_names_of_their_own():

@@ -18,6 +18,8 @@ CURVE_COLUMNS = (
     "fps",
 )
 """Columns that every `curve.csv` has."""
+WINDOW = 100
+"""Episodes, the last ones, that `return_mean` is over; fewer solve nothing."""
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -7,7 +7,7 @@ Agarwal et al., "Deep Reinforcement Learning at the Edge of the Statistical Prec
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -45,22 +45,21 @@ def scores(runs: Sequence[Run]) -> pd.DataFrame:
     rows = []
     for task in sorted({key[0] for key in curves}, key=task_key):
         of_task = {key: curve for key, curve in curves.items() if key[0] == task}
-        frames = _frames_of_half({key: curve[-1, 0] for key, curve in of_task.items()}, solved)
+        furthest = max(curve[-1, 0] for curve in of_task.values())
+        reach = {k: furthest if k in solved else curve[-1, 0] for k, curve in of_task.items()}
+        frames = _frames_of_half(reach)
         for (_, label, seed), curve in of_task.items():
-            if curve[-1, 0] >= _SHORT * frames or (task, label, seed) in solved:
+            if reach[task, label, seed] >= _SHORT * frames:
                 score = float(np.interp(frames, curve[:, 0], curve[:, 1]))
                 rows.append((task, label, seed, frames, score))
     return pd.DataFrame(rows, columns=["env", "method", "seed", "frames", "score"])
 
 
-def _frames_of_half(
-    last: Mapping[tuple[str, str, int], float], solved: Collection[tuple[str, str, int]]
-) -> float:
+def _frames_of_half(reach: Mapping[tuple[str, str, int], float]) -> float:
     """The furthest frame that half the seeds of every method have reached."""
-    furthest = max(last.values())
     of_label: dict[str, list[float]] = {}
-    for key, frames in last.items():
-        of_label.setdefault(key[1], []).append(furthest if key in solved else frames)
+    for (_, label, _), frames in reach.items():
+        of_label.setdefault(label, []).append(frames)
     return min(sorted(f, reverse=True)[math.ceil(len(f) / 2) - 1] for f in of_label.values())
 
 

@@ -41,14 +41,12 @@ def mean_over_seeds(runs: Sequence[Run], column: str) -> SeedMean | None:
     seed that has ended because it was solved keeps its last return: without it the mean would fall
     wherever a seed is done.
     """
-    every = [(run.curve[["frames", column]].dropna().to_numpy(), run.solved) for run in runs]
-    curves = [curve for curve, _ in every if len(curve)]
-    # What a seed counts with after its last value.
-    after = [
-        curve[-1, 1] if solved and column == RETURN else np.nan
-        for curve, solved in every
-        if len(curve)
-    ]
+    curves, after = [], []  # [points, 2] of each seed; what it counts with from its end on
+    for run in runs:
+        curve = run.curve[["frames", column]].dropna().to_numpy()
+        if len(curve):
+            curves.append(curve)
+            after.append(curve[-1, 1] if run.solved and column == RETURN else np.nan)
     if not curves:
         return None
     first, ends = min(c[0, 0] for c in curves), [c[-1, 0] for c in curves]

@@ -11,6 +11,7 @@ from rllib_ride.analysis.palette import sort_key
 from rllib_ride.analysis.paper_claims import paper_says
 from rllib_ride.analysis.runs import Run
 from rllib_ride.analysis.tasks import task_key, threshold_of
+from rllib_ride.run_files import WINDOW
 
 
 def results_table(runs: Sequence[Run], threshold: float | None = None) -> pd.DataFrame:
@@ -197,8 +198,8 @@ def _last(values: pd.Series) -> float:
 
 
 def _frames_to(curve: pd.DataFrame, threshold: float) -> float:
-    # The first episodes to end are the lucky ones, for they are the short ones: 100 have to be in.
-    too_few = curve["episodes"] < 100
+    # The first episodes to end are the lucky ones, for they are the short ones.
+    too_few = curve["episodes"] < WINDOW
     reached = curve["frames"][(curve["return_mean"] >= threshold) & ~too_few]
     return float(reached.iloc[0]) if len(reached) else np.nan
 

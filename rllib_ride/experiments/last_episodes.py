@@ -20,8 +20,8 @@ from ray.rllib.utils.metrics import (
 )
 
 from rllib_ride.rllib.ray_internals import EPISODE_RETURN_SQUARED_MEAN
+from rllib_ride.run_files import WINDOW
 
-WINDOW = 100
 FILE = "last_episodes.json"
 _MEANS = (EPISODE_RETURN_MEAN, EPISODE_RETURN_SQUARED_MEAN, EPISODE_LEN_MEAN)
 

@@ -17,10 +17,10 @@ from ray.rllib.utils.metrics import (
 )
 from ray.tune.result import TIME_TOTAL_S
 
-from rllib_ride.experiments.last_episodes import WINDOW
 from rllib_ride.experiments.trial import Trial
 from rllib_ride.rllib.ray_internals import EPISODE_RETURN_SQUARED_MEAN
 from rllib_ride.rllib.settings import ENV_FRAMES, INTRINSIC_MODULE_ID
+from rllib_ride.run_files import WINDOW
 
 
 @dataclass(frozen=True)

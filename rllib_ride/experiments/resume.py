@@ -19,7 +19,7 @@ from rllib_ride.experiments.tune_internals import register_checkpoints
 from rllib_ride.reading import MIB, read_json
 from rllib_ride.run_files import TRIALS_FILE, write_whole
 from rllib_ride.seal import SealError
-from rllib_ride.wording import one_line, shown
+from rllib_ride.wording import shown, told
 
 if TYPE_CHECKING:
     from ray.tune.experiment import Trial as TuneTrial
@@ -70,8 +70,7 @@ def _read_trials(path: Path) -> list[Trial]:
             raise ValueError("not what a run writes")
     except (OSError, TypeError, ValueError) as error:  # TypeError: an entry is none of a Trial's
         raise ConfigError(
-            f"{path} does not say what the run was started with, so it cannot go on: "
-            f"{one_line(error)}"
+            f"{path} does not say what the run was started with, so it cannot go on: {told(error)}"
         ) from None
     return trials
 

@@ -26,7 +26,7 @@ from rllib_ride.experiments.errors import ConfigError
 from rllib_ride.experiments.scalars import scalars
 from rllib_ride.experiments.trial import Trial, short_env
 from rllib_ride.run_files import CURVE_FILE, RECORD_FILE, write_whole
-from rllib_ride.wording import one_line
+from rllib_ride.wording import told
 
 if TYPE_CHECKING:
     from ray.tune import Checkpoint
@@ -75,7 +75,7 @@ def _check_login() -> None:
     try:
         wandb.login(verify=True)
     except Exception as error:  # also where the server cannot be reached
-        raise ConfigError(f"--wandb online: {one_line(error)}: {ways}") from error
+        raise ConfigError(f"--wandb online: {told(error)}: {ways}") from error
 
 
 def _in_netrc(url: str) -> bool:
@@ -118,7 +118,7 @@ class WandbCallback(Callback):
         except wandb.Error as error:  # such as a network that is down for a while
             name = trial.config["trial"]["name"]
             print(
-                f"{name} is not logged to W&B before it is resumed: {one_line(error)}",
+                f"{name} is not logged to W&B before it is resumed: {told(error)}",
                 file=sys.stderr,
             )
             return
@@ -165,7 +165,7 @@ class WandbCallback(Callback):
             try:
                 run.log_artifact(trial.checkpoint.path, name=f"checkpoint-{run.id}", type="model")
             except Exception as error:  # it must not fail a trial that is done
-                print(f"no checkpoint in W&B: {one_line(error)}", file=sys.stderr)
+                print(f"no checkpoint in W&B: {told(error)}", file=sys.stderr)
         self._finish(trial, exit_code=0)
 
     def on_trial_error(

@@ -18,7 +18,7 @@ from rllib_ride.verbs.arguments import add_experiment, file_path, planned_trials
 from rllib_ride.verbs.check import check
 from rllib_ride.verbs.exit_codes import DONE, FAILED, INTERRUPTED
 from rllib_ride.verbs.table import print_table
-from rllib_ride.wording import one_line
+from rllib_ride.wording import told
 
 if TYPE_CHECKING:
     from rllib_ride.experiments.runner import TrialOutcome
@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
         try:
             log_figures(files, args.wandb, trials[0].experiment, folder)
         except Exception as error:  # W&B has many, and the run is done
-            print(f"no figures in W&B: {one_line(error)}", file=sys.stderr)
+            print(f"no figures in W&B: {told(error)}", file=sys.stderr)
     rows = [_outcome_row(outcome) for outcome in ended]
     if args.json:
         paths = [str(path) for path in files]
@@ -114,7 +114,7 @@ def _write_results(folder: Path, ended: Sequence[TrialOutcome]) -> list[Path]:
             try:
                 episode = record_episode(outcome.checkpoint, seed=outcome.trial.seed)
             except Exception as error:  # no MiniGrid level, or whatever an environment raises
-                print(f"no picture of an episode: {one_line(error)}", file=sys.stderr)
+                print(f"no picture of an episode: {told(error)}", file=sys.stderr)
             else:
                 files.append(write_episode_picture(episode, folder / "episode.png"))
             break

@@ -13,13 +13,11 @@ def keep_memory_steady() -> None:
 
     Tune copies its state to the storage every ten seconds by a thread of its own. mimalloc,
     pyarrow's default, keeps what such threads leave behind, 0.4 MB a minute; jemalloc does not.
-    glibc gives each thread an arena, and the dozens of threads of a trial need but two.
 
     Call it before anything imports pyarrow, as `ray.tune` does. What the user has set stays.
     """
     if sys.platform == "linux":  # elsewhere pyarrow may come without jemalloc, and says so
         os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "jemalloc")
-        os.environ.setdefault("MALLOC_ARENA_MAX", "2")
 
 
 def give_back_memory() -> None:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import select
-import signal
 import sys
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NoReturn
 
 from rllib_ride.experiments.errors import ConfigError
+from rllib_ride.interrupts import SIGNALS, handlers_kept, raise_on
 from rllib_ride.verbs import analyze, bench, check, doctor, estimate, evaluate, list, report, run
 from rllib_ride.verbs.exit_codes import BAD_INPUT, INTERRUPTED, NO_READER
 from rllib_ride.wording import one_line
@@ -55,7 +53,8 @@ def _run_verb(argv: Sequence[str] | None) -> int:
     except SystemExit as stop:  # argparse has printed help or what is wrong
         return int(stop.code or 0)
     try:
-        with _sigterm_as_ctrl_c():
+        with handlers_kept():
+            raise_on(*SIGNALS)
             return args.verb(args)
     except ConfigError as error:
         for line in str(error).split("\n"):
@@ -64,19 +63,6 @@ def _run_verb(argv: Sequence[str] | None) -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
-
-
-@contextlib.contextmanager
-def _sigterm_as_ctrl_c() -> Iterator[None]:
-    """Ends a verb in order on SIGTERM, during its seconds of imports too."""
-    if threading.current_thread() is not threading.main_thread():  # which alone may set handlers
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _nobody_reads() -> bool:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -16,36 +13,12 @@ from ray.tune import Callback
 from ray.tune.experiment import Trial as TuneTrial
 from ray.tune.result import SHOULD_CHECKPOINT
 
+from rllib_ride.interrupts import SIGNALS, is_main_thread, raise_swallowed
+
 if TYPE_CHECKING:
     from ray.tune import Checkpoint
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _LONGEST_WAIT_S = 60.0
-
-
-@contextlib.contextmanager
-def own_signals() -> Iterator[Callable[[], None]]:
-    """Gives back the handlers of Ctrl-C and SIGTERM as they were before Ray and Tune set theirs.
-
-    Yields a function that makes SIGTERM end things as Ctrl-C does, to be called once Ray runs.
-    """
-    if not _is_main_thread():  # where Python lets no handler be set
-        yield lambda: None
-        return
-    before = {signum: signal.getsignal(signum) for signum in SIGNALS}
-    try:
-        yield _sigterm_as_ctrl_c
-    finally:
-        for signum, handler in before.items():
-            signal.signal(signum, handler)
-
-
-def _sigterm_as_ctrl_c() -> None:
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-
-
-def _is_main_thread() -> bool:
-    return threading.current_thread() is threading.main_thread()
 
 
 class InterruptCallback(Callback):
@@ -60,8 +33,9 @@ class InterruptCallback(Callback):
 
     def setup(self, *args: Any, **info: Any) -> None:
         """Takes the signals over from Tune, which would end without a checkpoint."""
-        for signum in SIGNALS if _is_main_thread() else ():
+        for signum in SIGNALS if is_main_thread() else ():
             signal.signal(signum, self._on_signal)
+        raise_swallowed()
 
     def on_trial_result(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from rllib_ride.experiments.full_disk import (
     warn_of_little_room,
 )
 from rllib_ride.experiments.give_back import GiveBackCallback
-from rllib_ride.experiments.interrupt import InterruptCallback, own_signals
+from rllib_ride.experiments.interrupt import InterruptCallback
 from rllib_ride.experiments.live import LiveCallback
 from rllib_ride.experiments.lost_head import watched_head
 from rllib_ride.experiments.preflight import preflight
@@ -41,6 +42,7 @@ from rllib_ride.experiments.tune_internals import (
     keep_readable_state,
     stored_tuner,
 )
+from rllib_ride.interrupts import handlers_kept, raise_on, raise_swallowed
 
 if TYPE_CHECKING:
     from ray.tune.experiment import Trial as TuneTrial
@@ -145,10 +147,12 @@ def run(
         ]
         scheduler = _scheduler(trials, [outcome.trial.name for outcome in ended])
         # Ray tells of a killed process on stdout.
-        with own_signals() as sigterm_as_ctrl_c, contextlib.redirect_stdout(sys.stderr):
+        with handlers_kept(), contextlib.redirect_stdout(sys.stderr):
             try:
+                raise_swallowed()
                 dashboard = start_ray(address)
-                sigterm_as_ctrl_c()
+                raise_on(signal.SIGTERM)  # for which Ray has set its own handler
+                raise_swallowed()
                 preflight(trials, address)
                 _say_how_to_watch(folder, dashboard)
                 warn_of_little_room(folder, len(trials) - len(ended))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from collections.abc import Iterator
@@ -10,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from rllib_ride.experiments.interrupt import InterruptCallback, own_signals
+from rllib_ride.experiments.interrupt import InterruptCallback
+from rllib_ride.interrupts import SIGNALS, handlers_kept, raise_on, raise_swallowed
 
 RUNNING, PENDING = "RUNNING", "PENDING"
 
@@ -85,10 +87,34 @@ def test_a_second_signal_ends_at_once(ended: list[int]) -> None:
 
 
 def test_handlers_are_afterwards_as_before(ended: list[int]) -> None:
-    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
-    with own_signals() as sigterm_as_ctrl_c:
-        sigterm_as_ctrl_c()
+    before = [signal.getsignal(number) for number in SIGNALS]
+    with handlers_kept():
+        raise_on(*SIGNALS)
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGTERM)
+        with pytest.raises(KeyboardInterrupt):
+            InterruptCallback().setup()
+    assert [signal.getsignal(number) for number in SIGNALS] == before
+
+
+def test_ctrl_c_that_is_ignored_stays_so(ended: list[int]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with handlers_kept():
+        raise_on(*SIGNALS)
+        os.kill(os.getpid(), signal.SIGINT)
+        raise_swallowed()
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_that_an_import_swallows_ends_the_run_before_it_trains(
+    ended: list[int], number: int
+) -> None:
+    with handlers_kept():
+        raise_on(*SIGNALS)
+        with contextlib.suppress(BaseException):
+            os.kill(os.getpid(), number)
+        with pytest.raises(KeyboardInterrupt):
+            InterruptCallback().setup()
+    with handlers_kept():  # of another run
         InterruptCallback().setup()
-    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
+    assert not ended

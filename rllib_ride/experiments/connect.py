@@ -13,6 +13,7 @@ import ray
 from rllib_ride.experiments.errors import ConfigError
 from rllib_ride.experiments.tune_internals import (
     apart_from_signals,
+    handlers_left,
     loopback_only,
     resolve_address,
 )
@@ -42,7 +43,7 @@ def start_ray(address: str | None) -> str | None:
             # Nobody can look at Ray's records of each task, of which every process keeps 10 MB.
             os.environ.setdefault("RAY_task_events_report_interval_ms", "0")
         try:
-            with loopback_only(), apart_from_signals():
+            with loopback_only(), apart_from_signals(), handlers_left():
                 # Without `local` Ray would join any cluster that was started on this machine.
                 return ray.init(
                     address="local", include_dashboard=has_dashboard, **quiet
@@ -53,7 +54,8 @@ def start_ray(address: str | None) -> str | None:
             ) from error
     wanted = cluster_address(address)
     try:
-        return ray.init(address=wanted, **quiet).dashboard_url
+        with handlers_left():
+            return ray.init(address=wanted, **quiet).dashboard_url
     except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
         # A RuntimeError is other versions of Ray or Python there; a RayError a missing token.
         raise ConfigError(f"--address {wanted}: cannot be joined: {told(error)}") from error

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import signal
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -42,7 +41,7 @@ from rllib_ride.experiments.tune_internals import (
     keep_readable_state,
     stored_tuner,
 )
-from rllib_ride.interrupts import handlers_kept, raise_on, raise_swallowed
+from rllib_ride.interrupts import SIGNALS, handlers_kept, raise_on, raise_swallowed
 
 if TYPE_CHECKING:
     from ray.tune.experiment import Trial as TuneTrial
@@ -149,9 +148,9 @@ def run(
         # Ray tells of a killed process on stdout.
         with handlers_kept(), contextlib.redirect_stdout(sys.stderr):
             try:
+                raise_on(*SIGNALS)
                 raise_swallowed()
                 dashboard = start_ray(address)
-                raise_on(signal.SIGTERM)  # for which Ray has set its own handler
                 raise_swallowed()
                 preflight(trials, address)
                 _say_how_to_watch(folder, dashboard)

@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from ray import tune
 from ray._private import ray_constants, services
+from ray._private import utils as ray_utils
 from ray._private.services import canonicalize_bootstrap_address
 from ray.train._internal.checkpoint_manager import _CheckpointManager
 from ray.train._internal.session import _TrainingResult
@@ -122,6 +123,19 @@ def apart_from_signals() -> contextlib.AbstractContextManager[None]:
     Ray before the trials have saved. They end with this process all the same.
     """
     return _replaced(services, "ConsolePopen", partial(services.ConsolePopen, process_group=0))
+
+
+@contextlib.contextmanager
+def handlers_left() -> Iterator[None]:
+    """Has a Ray that is started or joined meanwhile leave this process's handlers of signals.
+
+    On SIGTERM Ray's own would abort with a stack trace, from C++, or exit without a word.
+    """
+    with (
+        _replaced(ray_constants, "RAY_DISABLE_FAILURE_SIGNAL_HANDLER", True),
+        _replaced(ray_utils, "set_sigterm_handler", lambda handler: None),
+    ):
+        yield
 
 
 @contextlib.contextmanager

@@ -1,9 +1,10 @@
-"""A Ray that a run starts is reached from this machine only, and by no signal to its group."""
+"""A Ray that a run starts is reached from this machine only, and leaves signals to the run."""
 
 from __future__ import annotations
 
 import ipaddress
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,12 +12,15 @@ from pathlib import Path
 import pytest
 
 STARTS = """
-import json, os
+import json, os, signal
 import ray
 from helpers.processes import listening, tree
 from rllib_ride.experiments.connect import start_ray
 
+came = []
+signal.signal(signal.SIGTERM, lambda number, frame: came.append(number))
 start_ray(None)
+signal.raise_signal(signal.SIGTERM)
 
 @ray.remote
 class Trial:
@@ -26,11 +30,11 @@ trial = Trial.remote()
 ray.get(trial.pid.remote())
 own, *others = tree(os.getpid())
 beside = [other.name() for other in others if os.getpgid(other.pid) == os.getpgid(own.pid)]
-print(json.dumps([listening([own, *others]), beside]))
+print(json.dumps([listening([own, *others]), beside, came]))
 """
 
 
-def test_a_local_ray_is_on_loopback_and_in_other_process_groups(
+def test_a_local_ray_is_on_loopback_in_other_process_groups_and_leaves_our_handlers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
@@ -42,11 +46,12 @@ def test_a_local_ray_is_on_loopback_and_in_other_process_groups(
         timeout=120,
     )
     assert done.returncode == 0, done.stderr
-    sockets, beside = json.loads(done.stdout.splitlines()[-1])
+    sockets, beside, came = json.loads(done.stdout.splitlines()[-1])
 
     assert len(sockets) >= 4, sockets  # raylet, GCS, trial, driver
     assert {at: by for at, by in sockets.items() if not is_loopback(at.rpartition(":")[0])} == {}
     assert beside == []
+    assert came == [signal.SIGTERM]
 
 
 def is_loopback(host: str) -> bool:

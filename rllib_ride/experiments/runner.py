@@ -41,7 +41,7 @@ from rllib_ride.experiments.tune_internals import (
     keep_readable_state,
     stored_tuner,
 )
-from rllib_ride.interrupts import SIGNALS, handlers_kept, raise_on, raise_swallowed
+from rllib_ride.interrupts import SIGNALS, handlers_kept, held_back, raise_on, raise_swallowed
 
 if TYPE_CHECKING:
     from ray.tune.experiment import Trial as TuneTrial
@@ -150,8 +150,8 @@ def run(
             try:
                 raise_on(*SIGNALS)
                 raise_swallowed()
-                dashboard = start_ray(address)
-                raise_swallowed()
+                with held_back():
+                    dashboard = start_ray(address)
                 preflight(trials, address)
                 _say_how_to_watch(folder, dashboard)
                 warn_of_little_room(folder, len(trials) - len(ended))

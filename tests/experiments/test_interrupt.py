@@ -5,14 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from rllib_ride.experiments.interrupt import InterruptCallback
-from rllib_ride.interrupts import SIGNALS, handlers_kept, raise_on, raise_swallowed
+from rllib_ride.interrupts import SIGNALS, handlers_kept, held_back, raise_on, raise_swallowed
 
 RUNNING, PENDING = "RUNNING", "PENDING"
 
@@ -118,3 +119,43 @@ def test_a_signal_that_an_import_swallows_ends_the_run_before_it_trains(
     with handlers_kept():  # of another run
         InterruptCallback().setup()
     assert not ended
+
+
+def test_while_ray_starts_a_first_signal_waits_and_a_second_does_not(ended: list[int]) -> None:
+    reached = 0
+    with handlers_kept():
+        raise_on(*SIGNALS)
+        with pytest.raises(KeyboardInterrupt), held_back():
+            signal.raise_signal(signal.SIGTERM)
+            reached = 1
+        with pytest.raises(KeyboardInterrupt), held_back():
+            signal.raise_signal(signal.SIGINT)
+            reached = 2
+    with handlers_kept():
+        raise_on(*SIGNALS)
+        with held_back():
+            pass
+    assert reached == 1
+
+
+def test_a_swallowed_interrupt_leaves_no_traceback(
+    ended: list[int], capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "unraisablehook", sys.__unraisablehook__)
+
+    class Finalized:
+        def __init__(self, does: Callable[[], object]) -> None:
+            self.does = does
+
+        def __del__(self) -> None:
+            self.does()
+
+    with handlers_kept():
+        raise_on(*SIGNALS)
+        Finalized(lambda: signal.raise_signal(signal.SIGINT))
+        with pytest.raises(KeyboardInterrupt):
+            raise_swallowed()
+        Finalized(lambda: 1 / 0)
+    told = capfd.readouterr().err
+    assert "KeyboardInterrupt" not in told
+    assert "ZeroDivisionError" in told

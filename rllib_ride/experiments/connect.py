@@ -56,7 +56,12 @@ def start_ray(address: str | None) -> str | None:
     try:
         with handlers_left():
             return ray.init(address=wanted, **quiet).dashboard_url
-    except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+    except ConnectionError as error:  # something answers there, but not as Ray would to its own
+        raise ConfigError(
+            f"--address {wanted}: cannot be joined: {told(error)}. Is the token here that of the "
+            f"cluster, and Ray's version {ray.__version__}? See docs/cluster.md"
+        ) from error
+    except (RuntimeError, ValueError, ray.exceptions.RayError) as error:
         # A RuntimeError is other versions of Ray or Python there; a RayError a missing token.
         raise ConfigError(f"--address {wanted}: cannot be joined: {told(error)}") from error
 

@@ -6,6 +6,7 @@ import socket
 import time
 
 import pytest
+import ray
 
 from rllib_ride.experiments.connect import cluster_address, start_ray
 from rllib_ride.experiments.errors import ConfigError
@@ -65,3 +66,15 @@ def test_auto_where_no_ray_runs(monkeypatch):
 
     with pytest.raises(ConfigError, match="--address auto: no Ray runs on this machine"):
         cluster_address("auto")
+
+
+def test_a_cluster_that_does_not_know_us_may_have_another_token(monkeypatch):
+    def refuse(address, **options):
+        raise ConnectionError(f"Failed to connect to Ray cluster at {address}")
+
+    monkeypatch.setattr(ray, "init", refuse)
+    with socket.create_server(("0.0.0.0", 0)) as server:
+        port = server.getsockname()[1]
+
+        with pytest.raises(ConfigError, match=f":{port}: cannot be joined: Failed.*the token"):
+            start_ray(f"127.0.0.1:{port}")

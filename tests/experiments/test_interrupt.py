@@ -25,6 +25,7 @@ def ended() -> Iterator[list[int]]:
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
     before = {number: signal.getsignal(number) for number in numbers}
     signal.signal(signal.SIGUSR1, lambda number, frame: told.append(number))
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's `&` has it ignored
     yield told
     for number, handler in before.items():
         signal.signal(number, handler)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from rllib_ride.experiments.errors import ConfigError
-from rllib_ride.interrupts import SIGNALS, handlers_kept, raise_on
+from rllib_ride.interrupts import interrupts_raised
 from rllib_ride.verbs import analyze, bench, check, doctor, estimate, evaluate, list, report, run
 from rllib_ride.verbs.exit_codes import BAD_INPUT, INTERRUPTED, NO_READER
 from rllib_ride.wording import one_line
@@ -53,8 +53,7 @@ def _run_verb(argv: Sequence[str] | None) -> int:
     except SystemExit as stop:  # argparse has printed help or what is wrong
         return int(stop.code or 0)
     try:
-        with handlers_kept():
-            raise_on(*SIGNALS)
+        with interrupts_raised():
             return args.verb(args)
     except ConfigError as error:
         for line in str(error).split("\n"):

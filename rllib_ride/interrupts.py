@@ -51,10 +51,12 @@ def raise_swallowed() -> None:
 
 
 @contextlib.contextmanager
-def handlers_kept() -> Iterator[None]:
-    """Gives back the handlers of both signals as they were, and forgets those that came.
+def interrupts_raised() -> Iterator[None]:
+    """Has both signals raise KeyboardInterrupt, Ctrl-C only where it is not ignored.
 
-    Where Python drops an exception it prints its traceback; not that of an interrupt meanwhile.
+    One that was swallowed before is raised at once. Afterwards the handlers are as they were, and
+    what came is forgotten. Where Python drops an exception it prints its traceback; not that of an
+    interrupt meanwhile.
     """
     global _came
     if not is_main_thread():  # where Python lets no handler be set
@@ -63,6 +65,10 @@ def handlers_kept() -> Iterator[None]:
     before = {signum: signal.getsignal(signum) for signum in SIGNALS}
     hook, sys.unraisablehook = sys.unraisablehook, _tell_no_interrupt(sys.unraisablehook)
     try:
+        signal.signal(signal.SIGTERM, interrupt)
+        if before[signal.SIGINT] is not signal.SIG_IGN:
+            signal.signal(signal.SIGINT, interrupt)
+        raise_swallowed()
         yield
     finally:
         _came = False
@@ -77,13 +83,6 @@ def _tell_no_interrupt(tell: Callable[[Any], Any]) -> Callable[[Any], None]:
             tell(dropped)
 
     return hook
-
-
-def raise_on(*signums: int) -> None:
-    """Has these signals raise KeyboardInterrupt, Ctrl-C only where it is not ignored."""
-    for signum in signums if is_main_thread() else ():
-        if signal.getsignal(signum) is not signal.SIG_IGN or signum == signal.SIGTERM:
-            signal.signal(signum, interrupt)
 
 
 def is_main_thread() -> bool:

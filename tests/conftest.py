@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import ray
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ctrl_c_is_heeded() -> Iterator[None]:
+    """Tests send it, to themselves and to commands; what a shell's `&` started ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")

@@ -41,7 +41,7 @@ from rllib_ride.experiments.tune_internals import (
     keep_readable_state,
     stored_tuner,
 )
-from rllib_ride.interrupts import SIGNALS, handlers_kept, held_back, raise_on, raise_swallowed
+from rllib_ride.interrupts import held_back, interrupts_raised
 
 if TYPE_CHECKING:
     from ray.tune.experiment import Trial as TuneTrial
@@ -146,10 +146,8 @@ def run(
         ]
         scheduler = _scheduler(trials, [outcome.trial.name for outcome in ended])
         # Ray tells of a killed process on stdout.
-        with handlers_kept(), contextlib.redirect_stdout(sys.stderr):
+        with interrupts_raised(), contextlib.redirect_stdout(sys.stderr):
             try:
-                raise_on(*SIGNALS)
-                raise_swallowed()
                 with held_back():
                     dashboard = start_ray(address)
                 preflight(trials, address)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from rllib_ride.experiments.interrupt import InterruptCallback
-from rllib_ride.interrupts import SIGNALS, handlers_kept, held_back, raise_on, raise_swallowed
+from rllib_ride.interrupts import SIGNALS, held_back, interrupt, interrupts_raised, raise_swallowed
 
 RUNNING, PENDING = "RUNNING", "PENDING"
 
@@ -25,7 +25,6 @@ def ended() -> Iterator[list[int]]:
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
     before = {number: signal.getsignal(number) for number in numbers}
     signal.signal(signal.SIGUSR1, lambda number, frame: told.append(number))
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's `&` has it ignored
     yield told
     for number, handler in before.items():
         signal.signal(number, handler)
@@ -90,8 +89,7 @@ def test_a_second_signal_ends_at_once(ended: list[int]) -> None:
 
 def test_handlers_are_afterwards_as_before(ended: list[int]) -> None:
     before = [signal.getsignal(number) for number in SIGNALS]
-    with handlers_kept():
-        raise_on(*SIGNALS)
+    with interrupts_raised():
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGTERM)
         with pytest.raises(KeyboardInterrupt):
@@ -101,41 +99,52 @@ def test_handlers_are_afterwards_as_before(ended: list[int]) -> None:
 
 def test_ctrl_c_that_is_ignored_stays_so(ended: list[int]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with handlers_kept():
-        raise_on(*SIGNALS)
-        os.kill(os.getpid(), signal.SIGINT)
-        raise_swallowed()
+    with interrupts_raised():
+        meanwhile = [signal.getsignal(number) for number in SIGNALS]
+        signal.raise_signal(signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+    assert meanwhile == [signal.SIG_IGN, interrupt]
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 
 
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_signal_that_an_import_swallows_ends_the_run_before_it_trains(
     ended: list[int], number: int
 ) -> None:
-    with handlers_kept():
-        raise_on(*SIGNALS)
+    with interrupts_raised():
         with contextlib.suppress(BaseException):
             os.kill(os.getpid(), number)
         with pytest.raises(KeyboardInterrupt):
             InterruptCallback().setup()
-    with handlers_kept():  # of another run
+    with interrupts_raised():  # of another run
         InterruptCallback().setup()
     assert not ended
 
 
+def test_one_that_an_import_of_the_command_swallows_ends_the_run_before_ray_starts(
+    ended: list[int],
+) -> None:
+    reached = False
+    with interrupts_raised():  # the command's
+        with contextlib.suppress(BaseException):
+            signal.raise_signal(signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt), interrupts_raised():  # the run's
+            reached = True
+    assert not reached
+
+
 def test_while_ray_starts_a_first_signal_waits_and_a_second_does_not(ended: list[int]) -> None:
     reached = 0
-    with handlers_kept():
-        raise_on(*SIGNALS)
+    with interrupts_raised():
         with pytest.raises(KeyboardInterrupt), held_back():
             signal.raise_signal(signal.SIGTERM)
             reached = 1
         with pytest.raises(KeyboardInterrupt), held_back():
             signal.raise_signal(signal.SIGINT)
             reached = 2
-    with handlers_kept():
-        raise_on(*SIGNALS)
-        with held_back():
-            pass
+    with interrupts_raised(), held_back():
+        pass
     assert reached == 1
 
 
@@ -151,8 +160,7 @@ def test_a_swallowed_interrupt_leaves_no_traceback(
         def __del__(self) -> None:
             self.does()
 
-    with handlers_kept():
-        raise_on(*SIGNALS)
+    with interrupts_raised():
         Finalized(lambda: signal.raise_signal(signal.SIGINT))
         with pytest.raises(KeyboardInterrupt):
             raise_swallowed()

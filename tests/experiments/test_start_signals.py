@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import signal
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,14 +20,6 @@ preset: tuned
 seed: 1
 frames: 1e9
 """
-
-
-@pytest.fixture(autouse=True)
-def not_ignored() -> Iterator[None]:
-    """Ctrl-C is none for what a shell's `&` started, and its children."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.slow

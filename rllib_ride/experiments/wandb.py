@@ -12,6 +12,7 @@ import netrc
 import os
 import shutil
 import sys
+import time
 import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from wandb import Run
 
 STATE_FILE = "wandb.json"
+_ANSWER_S = 1.0
 
 
 def wandb_callbacks(mode: str, project: str, *, artifacts: bool = False) -> list[Callback]:
@@ -75,6 +77,9 @@ def _check_login() -> None:
     try:
         wandb.login(verify=True)
     except Exception as error:  # also where the server cannot be reached
+        # W&B's other process still answers the request that was given up. Where this one ends before,
+        # the answer finds nobody, the word to end is lost, and `wandb.teardown` waits for ever.
+        time.sleep(_ANSWER_S)
         raise ConfigError(f"--wandb online: {told(error)}: {ways}") from error
 
 

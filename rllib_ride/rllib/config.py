@@ -44,6 +44,7 @@ from rllib_ride.rllib.ray_internals import (
     policy_spec,
     refuse_unsupported_sampling,
     skipped_in_lock_step,
+    update_all_learners_or_none,
 )
 from rllib_ride.rllib.recurring_errors import EndRecurringErrors
 from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID, IntrinsicSettings
@@ -113,7 +114,7 @@ def add_intrinsic_reward(
 
     chosen.store_in(config)
     config.env_runners(env_runner_cls=_runner(config))
-    _end_recurring_errors(config)
+    _add_callbacks(config)
     if spec is not None and spec.vector_entry_point is not None:
         config.env_runners(
             gym_env_vectorize_mode=gym.VectorizeMode.VECTOR_ENTRY_POINT,
@@ -151,11 +152,14 @@ def add_intrinsic_reward(
     return config
 
 
-def _end_recurring_errors(config: AlgorithmConfig) -> None:
-    """Adds the callback that does, to those the user has set."""
-    callbacks = force_list(config.callbacks_on_env_runners_recreated)
-    if not any(isinstance(callback, EndRecurringErrors) for callback in callbacks):
-        config.callbacks(on_env_runners_recreated=[*callbacks, EndRecurringErrors()])
+def _add_callbacks(config: AlgorithmConfig) -> None:
+    """Adds those that let no process wait for ever, to those the user has set."""
+    on_init = force_list(config.callbacks_on_algorithm_init)
+    if update_all_learners_or_none not in on_init:
+        config.callbacks(on_algorithm_init=[*on_init, update_all_learners_or_none])
+    on_recreated = force_list(config.callbacks_on_env_runners_recreated)
+    if not any(isinstance(callback, EndRecurringErrors) for callback in on_recreated):
+        config.callbacks(on_env_runners_recreated=[*on_recreated, EndRecurringErrors()])
 
 
 def _check_shared(config: AlgorithmConfig, method: str, policy: RLModuleSpec) -> None:

@@ -261,6 +261,8 @@ class FailingLoudly(IMPALATorchLearner):
             # RLlib counts the bootstrap step of each row too: a minibatch of T would have no row.
             num_steps = self.config.get_rollout_fragment_length()
             minibatch_size = minibatch_size // num_steps * (num_steps + 1)
+        if self._failure is not None:  # batches that wait; the first failure is the one to tell
+            return
         try:
             self.before_learning(training_data.batch.policy_batches)
             Learner.update(
@@ -268,6 +270,29 @@ class FailingLoudly(IMPALATorchLearner):
             )
         except Exception as error:
             self._failure = error
+
+
+def update_all_learners_or_none(*, algorithm: Algorithm, **kwargs: Any) -> None:
+    """Has remote Learners do the same updates; an `on_algorithm_init` callback.
+
+    RLlib hands an update only to the Learners with less than `max_requests_in_flight_per_learner`
+    of them waiting. One with an update more than the others waits for them to average its
+    gradients: for ever, once RLlib waits for it in turn, as to save a checkpoint. Here an update is
+    dropped, and counted as dropped, as soon as one Learner has no room for it.
+    """
+    group = algorithm.learner_group
+    if group is None or group.is_local:
+        return
+    manager = group._worker_manager
+    send, most = manager.foreach_actor_async, manager._max_remote_requests_in_flight_per_actor
+
+    def send_to_all_or_none(func: Any, tag: str | None = None, **kwargs: Any) -> int:
+        learners = manager._remote_actor_states.values()
+        if any(learner.get_num_in_flight_requests(tag) >= most for learner in learners):
+            return 0
+        return send(func, tag, **kwargs)
+
+    manager.foreach_actor_async = send_to_all_or_none
 
 
 def skipped_in_lock_step(config: AlgorithmConfig) -> list[str]:

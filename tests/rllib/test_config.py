@@ -20,6 +20,7 @@ from helpers import envs
 from rllib_ride.rllib.env_runner import BatchedEnvRunner
 from rllib_ride.rllib.policy import RecurrentPolicy
 from rllib_ride.rllib.presets import make_config, presets
+from rllib_ride.rllib.ray_internals import update_all_learners_or_none
 from rllib_ride.rllib.recurring_errors import EndRecurringErrors
 from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID, IntrinsicSettings
 from rllib_ride.rllib.stock_runner import CountingEnvRunner
@@ -93,12 +94,13 @@ class OwnCallback:
 
 def test_the_users_callbacks_stay() -> None:
     own = OwnCallback()
-    config = impala().callbacks(on_env_runners_recreated=own)
+    config = impala().callbacks(on_env_runners_recreated=own, on_algorithm_init=own)
     for _ in range(2):
         config = rllib_ride.add_intrinsic_reward(config)
     first, second = config.callbacks_on_env_runners_recreated
     assert first is own
     assert isinstance(second, EndRecurringErrors)
+    assert config.callbacks_on_algorithm_init == [own, update_all_learners_or_none]
 
 
 class StepCallback(RLlibCallback):

@@ -19,7 +19,7 @@ test: $(INSTALLED)  ## every check: ruff, mypy and the test suite
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
-	$(VENV)/bin/pytest -q
+	$(VENV)/bin/pytest -q --timeout 600
 
 test-slow: $(INSTALLED)  ## the tests that take more than a few minutes each
 	$(VENV)/bin/pytest -q -m slow

@@ -77,7 +77,7 @@ def _check_login() -> None:
     try:
         wandb.login(verify=True)
     except Exception as error:  # also where the server cannot be reached
-        # W&B's other process still answers the request that was given up. Where this one ends before,
+        # W&B's other process still answers the request that was given up. If this one ends before,
         # the answer finds nobody, the word to end is lost, and `wandb.teardown` waits for ever.
         time.sleep(_ANSWER_S)
         raise ConfigError(f"--wandb online: {told(error)}: {ways}") from error

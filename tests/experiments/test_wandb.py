@@ -250,6 +250,29 @@ def test_online_without_a_login_that_is_good_is_refused_before_anything_is_writt
     assert KEY not in str(error.value)
 
 
+ASK_AGAIN_AND_AGAIN = """
+import wandb
+from rllib_ride.experiments.errors import ConfigError
+from rllib_ride.experiments.wandb import wandb_callbacks
+
+for _ in range(30):
+    try:
+        wandb_callbacks("online", "x")
+    except ConfigError:
+        wandb.teardown()  # as the end of a process does
+"""
+
+
+@pytest.mark.slow
+def test_no_process_waits_for_ever_where_no_server_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """W&B's own `login` and `teardown` did, one time in twenty."""
+    monkeypatch.setenv("WANDB_HTTP_TIMEOUT", "1")
+    command = [sys.executable, "-c", ASK_AGAIN_AND_AGAIN]
+    subprocess.run(command, cwd=tmp_path, check=True, timeout=300)
+
+
 def test_a_login_in_netrc_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wandb.teardown()
     monkeypatch.delenv("WANDB_API_KEY")

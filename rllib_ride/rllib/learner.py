@@ -11,6 +11,7 @@ from ray.rllib.algorithms.appo.torch.appo_torch_learner import APPOTorchLearner
 from ray.rllib.algorithms.ppo.torch.ppo_torch_learner import PPOTorchLearner
 from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.columns import Columns
+from ray.rllib.core.learner.learner import Learner
 
 from rllib_ride.intrinsic.losses import mean_over_transitions
 from rllib_ride.intrinsic.transitions import Transitions
@@ -24,6 +25,8 @@ from rllib_ride.rllib.settings import (
     INTRINSIC_REWARDS,
     PAPER_RMSPROP,
 )
+
+_KL_COEFFICIENT = "kl_coefficient"
 
 
 class IntrinsicLearner(FiniteUpdates):
@@ -166,7 +169,26 @@ class IntrinsicIMPALALearner(IntrinsicVTraceLearner):
     """IMPALA with an intrinsic reward."""
 
 
-class IntrinsicAPPOLearner(IntrinsicVTraceLearner, APPOTorchLearner):
+class KeepsKLCoefficient(Learner):
+    """Has checkpoints keep the KL loss's coefficient, which is adapted and RLlib forgets."""
+
+    curr_kl_coeffs_per_module: dict[str, torch.Tensor]
+
+    def get_state(self, components: Any = None, **kwargs: Any) -> dict[str, Any]:
+        """As RLlib's; the whole state has the coefficient too."""
+        state = super().get_state(components, **kwargs)
+        if components is None:
+            state[_KL_COEFFICIENT] = float(self.curr_kl_coeffs_per_module[DEFAULT_MODULE_ID])
+        return state
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """As RLlib's, with the coefficient if the state has it."""
+        super().set_state(state)
+        if _KL_COEFFICIENT in state:
+            self.curr_kl_coeffs_per_module[DEFAULT_MODULE_ID].data.fill_(state[_KL_COEFFICIENT])
+
+
+class IntrinsicAPPOLearner(IntrinsicVTraceLearner, KeepsKLCoefficient, APPOTorchLearner):
     """APPO with an intrinsic reward."""
 
     @property
@@ -179,7 +201,7 @@ class IntrinsicAPPOLearner(IntrinsicVTraceLearner, APPOTorchLearner):
             super()._update_module_kl_coeff(module_id=module_id, config=config)
 
 
-class IntrinsicPPOLearner(IntrinsicLearner, PPOTorchLearner):
+class IntrinsicPPOLearner(IntrinsicLearner, KeepsKLCoefficient, PPOTorchLearner):
     """PPO with an intrinsic reward, which is in the reward before advantages are computed."""
 
     def build(self) -> None:

@@ -103,9 +103,7 @@ def _ppo(method: str) -> Any:
         .environment(ENV)
         .env_runners(num_env_runners=0, num_envs_per_env_runner=4, rollout_fragment_length=16)
         .learners(num_learners=0)
-        .training(
-            train_batch_size_per_learner=64, minibatch_size=32, num_epochs=2, use_kl_loss=False
-        )
+        .training(train_batch_size_per_learner=64, minibatch_size=32, num_epochs=2)
         .reporting(min_time_s_per_iteration=0)
         .debugging(seed=7)
     )

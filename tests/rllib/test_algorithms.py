@@ -228,6 +228,24 @@ def test_a_minibatch_less_than_a_row_is_refused(build: Any) -> None:
         build(made)
 
 
+@pytest.mark.parametrize("algorithm", ["appo", "ppo"])
+def test_an_adapted_kl_coefficient_survives_a_checkpoint(
+    build: Any, tmp_path: Any, algorithm: str
+) -> None:
+    made = [config(algorithm, method="ride") for _ in range(2)]
+    for one in made:
+        one.training(use_kl_loss=True)
+    algo, other = map(build, made)
+    coefficients = [
+        a.learner_group._learner.curr_kl_coeffs_per_module[DEFAULT_MODULE_ID] for a in (algo, other)
+    ]
+    coefficients[0].data.fill_(0.0123)
+    algo.save_to_path(str(tmp_path))
+    assert coefficients[1] != coefficients[0]
+    other.restore_from_path(str(tmp_path))
+    assert coefficients[1] == coefficients[0]
+
+
 def test_counts_of_all_training_survive_a_checkpoint(build: Any, tmp_path: Any) -> None:
     algo = build(config("ppo", method="count"))
     metrics = check_learns(algo)

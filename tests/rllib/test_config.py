@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import gymnasium as gym
@@ -243,6 +244,26 @@ def test_each_method_has_the_papers_coefficients(preset: str, env: str) -> None:
     }.items():
         config = make_config(preset=preset, method=method, env=env, frames=1e6)
         assert (IntrinsicSettings.of(config).coef, config.entropy_coeff) == expected, method
+
+
+@pytest.mark.parametrize(
+    ("preset", "env", "expected"),
+    [
+        ("tuned", "MiniGrid-MultiRoom-N7-S8-v0", 2.5e-5),
+        ("tuned", "MiniGrid-ObstructedMaze-2Dlh-v0", 2.5e-5),
+        ("tuned", N7S4, 1e-4),
+        ("paper", "MiniGrid-MultiRoom-N7-S8-v0", 1e-4),
+        ("released", "MiniGrid-MultiRoom-N7-S8-v0", 1e-4),
+    ],
+)
+def test_the_harder_tasks_have_a_slower_embedding_when_tuned(
+    preset: str, env: str, expected: float
+) -> None:
+    build = functools.partial(make_config, preset=preset, env=env, frames=1e6)
+    for method in ("ride", "rnd"):
+        assert IntrinsicSettings.of(build(method=method)).lr == expected
+    own = build(method="ride", intrinsic={"lr": 3e-4})
+    assert IntrinsicSettings.of(own).lr == 3e-4
 
 
 def test_only_a_method_defined_by_its_entropy_touches_the_configs() -> None:

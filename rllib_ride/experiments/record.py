@@ -77,8 +77,8 @@ def _write(trial: TuneTrial, content: dict[str, Any]) -> None:
     path = _path(trial)
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(content, indent=2, default=str)
-    # Of an object without a text of its own Python tells the address, which is no fact.
-    write_whole(path, re.sub(r" object at 0x[0-9a-f]+", "", text) + "\n")
+    # Of a function, or an object without a text of its own, Python tells the address: no fact.
+    write_whole(path, re.sub(r"( object)? at 0x[0-9a-f]+", "", text) + "\n")
 
 
 def record(trial: Trial, config: AlgorithmConfig) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 
 from rllib_ride.rllib.config import add_intrinsic_reward
 from rllib_ride.rllib.policy import RecurrentPolicy
+from rllib_ride.rllib.settings import IntrinsicSettings
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,6 +40,9 @@ class Preset:
         network: Of the policy, `paper` or `released`.
         lr: Learning rate that the policy starts with; it is annealed to 0.
         anneal_frames: Frames over which it is; None: the run's own.
+        harder_intrinsic_lr: Rate of the intrinsic networks on the paper's harder tasks, unless
+            `intrinsic` has one. With 1e-4 and an epsilon of 1e-5, RIDE's bonus is gone before
+            N10-S10 is learned: docs/reproduction.md.
         rmsprop_eps: Epsilon of RMSProp, of all networks.
         unroll_length: Transitions a sequence, T.
         num_envs: Environments, and so sequences a batch, B: an update is of B x T transitions.
@@ -50,6 +54,7 @@ class Preset:
     network: str = "paper"
     lr: float = 1e-4
     anneal_frames: float | None = None
+    harder_intrinsic_lr: float = IntrinsicSettings.lr
     rmsprop_eps: float = 0.01
     unroll_length: int = 100
     num_envs: int = 32
@@ -57,9 +62,8 @@ class Preset:
     def __post_init__(self) -> None:
         if self.network not in ("paper", "released"):
             raise ValueError(f"network={self.network!r} is unknown; use 'paper' or 'released'")
-        for name in ("lr", "anneal_frames", "rmsprop_eps", "unroll_length", "num_envs"):
-            value = getattr(self, name)
-            if name == "anneal_frames" and value is None:
+        for name, value in dataclasses.asdict(self).items():
+            if name == "network" or (name == "anneal_frames" and value is None):
                 continue
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise ValueError(f"{name}={value!r} must be a number")
@@ -72,7 +76,13 @@ class Preset:
 _PRESETS = {
     "paper": Preset(),
     "released": Preset(network="released", rmsprop_eps=1e-5),
-    "tuned": Preset(lr=4e-4, anneal_frames=1e8, rmsprop_eps=1e-5, unroll_length=64),
+    "tuned": Preset(
+        lr=4e-4,
+        anneal_frames=1e8,
+        harder_intrinsic_lr=2.5e-5,
+        rmsprop_eps=1e-5,
+        unroll_length=64,
+    ),
 }
 
 # Coefficient of the bonus and of the policy's entropy: the paper's appendix A.2, below table 2.
@@ -98,10 +108,6 @@ _OF_RIDE = {
 
 # Elsewhere, and that is in the paper's other experiments too: the text has none.
 _OF_RIDE_ELSEWHERE = _OF_RIDE["MiniGrid-MultiRoom-N7-S4-v0"]
-
-# Rate of the intrinsic networks on the harder tasks. With the paper's, RIDE's bonus is gone before
-# N10-S10 is learned: docs/reproduction.md.
-_LR_ON_HARDER = {"tuned": 2.5e-5}
 
 
 def presets() -> list[str]:
@@ -174,10 +180,9 @@ def make_config(
         "sum_over_time": True,
         "rmsprop": {"alpha": 0.99, "eps": chosen.rmsprop_eps, "momentum": 0.0},
     }
-    if env in _HARDER and preset in _LR_ON_HARDER:
-        settings["lr"] = _LR_ON_HARDER[preset]
-    settings.update(intrinsic or {})
-    add_intrinsic_reward(config, method=method, **settings)
+    if env in _HARDER:
+        settings["lr"] = chosen.harder_intrinsic_lr
+    add_intrinsic_reward(config, method=method, **{**settings, **(intrinsic or {})})
     return config
 
 

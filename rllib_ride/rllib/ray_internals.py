@@ -257,12 +257,12 @@ class FailingLoudly(IMPALATorchLearner):
         minibatch_size: int | None = None,
         **kwargs: Any,
     ) -> None:
+        if self._failure is not None:  # batches that wait; the first failure is the one to tell
+            return
         if minibatch_size is not None:
             # RLlib counts the bootstrap step of each row too: a minibatch of T would have no row.
             num_steps = self.config.get_rollout_fragment_length()
             minibatch_size = minibatch_size // num_steps * (num_steps + 1)
-        if self._failure is not None:  # batches that wait; the first failure is the one to tell
-            return
         try:
             self.before_learning(training_data.batch.policy_batches)
             Learner.update(
@@ -281,7 +281,7 @@ def update_all_learners_or_none(*, algorithm: Algorithm, **kwargs: Any) -> None:
     dropped, and counted as dropped, as soon as one Learner has no room for it.
     """
     group = algorithm.learner_group
-    if group is None or group.is_local:
+    if group.is_local:
         return
     manager = group._worker_manager
     send, most = manager.foreach_actor_async, manager._max_remote_requests_in_flight_per_actor

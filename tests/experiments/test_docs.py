@@ -85,6 +85,10 @@ def test_values_of_the_presets():
         assert config.num_envs_per_env_runner == int(values["num_envs"])
         spec = config.rl_module_spec.rl_module_specs["default_policy"]
         assert spec.model_config["network"] == values["network"]
+        harder = make_config(
+            preset=name, method="ride", env="MiniGrid-MultiRoom-N7-S8-v0", frames=123_456
+        )
+        assert IntrinsicSettings.of(harder).lr == float(values["harder_intrinsic_lr"])
 
 
 def test_the_file_of_ones_own_has_the_trials_it_says(tmp_path):

@@ -258,7 +258,8 @@ from rllib_ride.experiments.wandb import wandb_callbacks
 for _ in range(30):
     try:
         wandb_callbacks("online", "x")
-    except ConfigError:
+    except ConfigError as error:
+        print(error, flush=True)
         wandb.teardown()  # as the end of a process does
 """
 
@@ -270,7 +271,11 @@ def test_no_process_waits_for_ever_where_no_server_answers(
     """W&B's own `login` and `teardown` did, one time in twenty."""
     monkeypatch.setenv("WANDB_HTTP_TIMEOUT", "1")
     command = [sys.executable, "-c", ASK_AGAIN_AND_AGAIN]
-    subprocess.run(command, cwd=tmp_path, check=True, timeout=300)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    refusals = done.stdout.splitlines()
+    assert len(refusals) == 30
+    assert all(line.startswith("--wandb online: ") for line in refusals)
 
 
 def test_a_login_in_netrc_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

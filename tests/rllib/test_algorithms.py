@@ -232,10 +232,7 @@ def test_a_minibatch_less_than_a_row_is_refused(build: Any) -> None:
 def test_an_adapted_kl_coefficient_survives_a_checkpoint(
     build: Any, tmp_path: Any, algorithm: str
 ) -> None:
-    made = [config(algorithm, method="ride") for _ in range(2)]
-    for one in made:
-        one.training(use_kl_loss=True)
-    algo, other = map(build, made)
+    algo, other = (build(config(algorithm).training(use_kl_loss=True)) for _ in range(2))
     coefficients = [
         a.learner_group._learner.curr_kl_coeffs_per_module[DEFAULT_MODULE_ID] for a in (algo, other)
     ]

@@ -262,7 +262,7 @@ def test_the_harder_tasks_have_a_slower_embedding_when_tuned(
     build = functools.partial(make_config, preset=preset, env=env, frames=1e6)
     for method in ("ride", "rnd"):
         assert IntrinsicSettings.of(build(method=method)).lr == expected
-    own = build(method="ride", intrinsic={"lr": 3e-4})
+    own = build(method="ride", intrinsic={"lr": 3e-4}, values={"harder_intrinsic_lr": 2e-4})
     assert IntrinsicSettings.of(own).lr == 3e-4
 
 

@@ -90,12 +90,6 @@ def test_while_one_is_held_up_none_goes_ahead(learners: list[Any], together: boo
     assert [sorted(numbers) for numbers in done] == [ahead, [0, 1, 3], ahead]
 
 
-def test_a_local_learner_is_left_alone(build: Any) -> None:
-    algo = build(config())
-    assert update_all_learners_or_none in algo.config.callbacks_on_algorithm_init
-    algo.train()
-
-
 def test_an_algorithm_sends_to_all_or_none(build: Any) -> None:
     """To which of RLlib's objects the callback belongs."""
     made = config(num_env_runners=1)

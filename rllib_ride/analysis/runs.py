@@ -132,6 +132,11 @@ def _read_run(folder: Path, fact: Mapping[str, Any], variant: str, notes: list[s
     curve, faults = read_curve(path)
     if faults:
         notes.append(f"{path}: {'; '.join(faults)}")
+    if changed := _changed_on_the_way(fact):
+        notes.append(
+            f"{folder / RECORD_FILE}: resumed by code of other settings, and told by those it "
+            f"began with; {', '.join(changed)} changed on the way"
+        )
     frames_asked = fact.get("frames")
     run = Run(
         env=fact["env"],
@@ -151,6 +156,15 @@ def _read_run(folder: Path, fact: Mapping[str, Any], variant: str, notes: list[s
     return replace(run, state=state_of(folder, run.frames, frames_asked, ended="ended" in fact))
 
 
+def _changed_on_the_way(fact: Mapping[str, Any]) -> list[str]:
+    """Settings, by their dotted names, that the code had changed when the trial was resumed."""
+    try:
+        changed = {str(name) for entry in fact.get("resumed") or [] for name in entry["changed"]}
+    except (KeyError, TypeError):  # no entry of ours
+        return []
+    return [shown(name, 80)[1:-1] for name in sorted(changed)[:_MOST_TOLD]]
+
+
 def _is_solved(fact: Mapping[str, Any], curve: pd.DataFrame) -> bool:
     goal = fact.get("stop_at_return")
     if "ended" not in fact or not isinstance(goal, int | float) or not len(curve):
@@ -160,6 +174,7 @@ def _is_solved(fact: Mapping[str, Any], curve: pd.DataFrame) -> bool:
 
 _MOST_BYTES = 16 * MIB  # of a record, which has some 50,000, and of the list of trials
 _LONGEST_TEXT = 300  # characters of what names a run in a figure; versions have some 120
+_MOST_TOLD = 5  # settings in a note
 _REQUIRED = {"env": str, "method": str, "seed": int, "config": dict}
 _OPTIONAL = {
     "env_options": dict,
@@ -167,6 +182,7 @@ _OPTIONAL = {
     "frames": int,
     "git_commit": str,
     "preset": str,
+    "resumed": list,
     "versions": dict,
 }
 
@@ -186,7 +202,7 @@ def _read_facts(path: Path) -> dict[str, Any]:
         value = facts.get(key)
         if type(value) is not kind and (value is not None or key in _REQUIRED):
             raise ValueError(f"{path}: key {key!r} must be {kind.__name__}, not {shown(value, 80)}")
-        if key != "config" and (fault := _fault(value)):
+        if key not in ("config", "resumed") and (fault := _fault(value)):
             raise ValueError(f"{path}: key {key!r} {fault}: {shown(value, 80)}")
     return facts
 

@@ -6,9 +6,11 @@ import json
 import platform
 import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import tree
 from ray.tune import Callback
 
 from rllib_ride.experiments.build import algorithm_config
@@ -16,6 +18,7 @@ from rllib_ride.experiments.progress import Progress
 from rllib_ride.experiments.trial import Trial
 from rllib_ride.machine import package_version
 from rllib_ride.run_files import RECORD_FILE, write_whole
+from rllib_ride.wording import shown
 
 if TYPE_CHECKING:
     from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
@@ -32,7 +35,8 @@ _COUNTED = {
 class RecordCallback(Callback):
     """Writes each trial's `run.json` when it first starts, and into it how it ended.
 
-    A resumed trial keeps its own, with the frames that it is to have now.
+    A resumed trial keeps its own, with the frames that it is to have now; where the code has become
+    another since, `resumed` says with which it went on, and which settings that changes.
     """
 
     def on_trial_start(
@@ -40,12 +44,19 @@ class RecordCallback(Callback):
     ) -> None:
         """Writes the record."""
         ours = Trial(**trial.config["trial"])
-        before = _read(trial)
+        before, now = _read(trial), record(ours, algorithm_config(ours))
         if before is None:
-            _write(trial, record(ours, algorithm_config(ours)))
-        elif before["frames"] != ours.frames:
-            before.pop("ended", None)
-            _write(trial, {**before, "frames": ours.frames})
+            _write(trial, now)
+            return
+        after = dict(before)
+        if before["frames"] != ours.frames:
+            after.pop("ended", None)
+            after["frames"] = ours.frames
+        if resumption := resumed(before, _as_read(now)):
+            after["resumed"] = [*before.get("resumed", []), resumption]
+            _say(ours.name, resumption["changed"])
+        if after != before:
+            _write(trial, after)
 
     def on_trial_complete(
         self, iteration: int, trials: list[TuneTrial], trial: TuneTrial, **info: Any
@@ -76,9 +87,18 @@ def _read(trial: TuneTrial) -> dict[str, Any] | None:
 def _write(trial: TuneTrial, content: dict[str, Any]) -> None:
     path = _path(trial)
     path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, _text(content) + "\n")
+
+
+def _text(content: dict[str, Any]) -> str:
     text = json.dumps(content, indent=2, default=str)
     # Of a function, or an object without a text of its own, Python tells the address: no fact.
-    write_whole(path, re.sub(r"( object)? at 0x[0-9a-f]+", "", text) + "\n")
+    return re.sub(r"( object)? at 0x[0-9a-f]+", "", text)
+
+
+def _as_read(content: dict[str, Any]) -> dict[str, Any]:
+    """A record as it will be read again: lists for tuples, texts for objects."""
+    return json.loads(_text(content))
 
 
 def record(trial: Trial, config: AlgorithmConfig) -> dict[str, Any]:
@@ -90,6 +110,50 @@ def record(trial: Trial, config: AlgorithmConfig) -> dict[str, Any]:
         "versions": {"python": platform.python_version(), **_versions()},
         "config": config.serialize(),
     }
+
+
+def resumed(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any] | None:
+    """With what a trial goes on, if that differs from what it last went on with.
+
+    Args:
+        before: Its `run.json`.
+        now: What `record` says of it today, read from JSON likewise.
+
+    Returns:
+        Commit and versions of today, and `changed`: of each setting, by its dotted name, what it
+        was and what it is. None where all are the same.
+    """
+    earlier = before.get("resumed", [])
+    last, settings = {**before, **(earlier[-1] if earlier else {})}, _dotted(before["config"])
+    for resumption in earlier:
+        settings |= {name: value for name, (_, value) in resumption["changed"].items()}
+    today = _dotted(now["config"])
+    changed = {
+        name: [settings.get(name), today.get(name)]
+        for name in {**settings, **today}
+        if settings.get(name) != today.get(name)
+    }
+    code = {key: now[key] for key in ("git_commit", "versions")}
+    if not changed and all(last[key] == value for key, value in code.items()):
+        return None
+    return {**code, "changed": changed}
+
+
+def _dotted(config: dict[str, Any]) -> dict[str, Any]:
+    """Settings without levels: `learner_config_dict.intrinsic.lr`; `lr.0.1` where it is a list."""
+    return {".".join(map(str, path)): value for path, value in tree.flatten_with_path(config)}
+
+
+def _say(name: str, changed: dict[str, list[Any]]) -> None:
+    """Tells in one line with which other settings a trial goes on."""
+    told = [f"{key} is {shown(now)}, not {shown(old)}" for key, (old, now) in changed.items()]
+    if told:
+        more = f", and {len(told) - 1} more" if len(told) > 1 else ""
+        print(
+            f"{name} goes on with the settings that the code has now, which differ from those it "
+            f"began with: {told[0]}{more} (all: its {RECORD_FILE})",
+            file=sys.stderr,
+        )
 
 
 def _what_each_sees(trial: Trial, config: AlgorithmConfig) -> dict[str, str]:

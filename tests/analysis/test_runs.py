@@ -145,3 +145,18 @@ def test_trials_that_have_not_started_are_counted(tmp_path):
     shutil.rmtree(tmp_path / names[2])
 
     assert read_runs([tmp_path]).notes == [f"{tmp_path}: 1 of its 3 trials have not started"]
+
+
+def test_a_trial_that_went_on_with_other_settings_is_used_and_told(tmp_path):
+    resumed = [{"git_commit": "b", "changed": {"lr": [1e-4, 2e-4]}}, {"changed": {"gamma": [1, 2]}}]
+    path = write_trial(tmp_path, frames=[1], record={"resumed": resumed})
+    write_trial(
+        tmp_path, seed=2, frames=[1], record={"resumed": [{"git_commit": "b", "changed": {}}]}
+    )
+    write_trial(tmp_path, seed=3, frames=[1], record={"resumed": [3]})
+
+    readings = read_runs([tmp_path])
+
+    assert len(readings.runs) == 3
+    (note,) = readings.notes
+    assert note.startswith(f"{path / 'run.json'}: ") and "gamma, lr changed on the way" in note

@@ -57,7 +57,8 @@ BAD_FILES = [
     (
         "preset: tuned",
         "preset: tunned",
-        "x.yaml: preset 'tunned' is unknown; did you mean 'tuned'? Known: paper, released, tuned",
+        "x.yaml: preset 'tunned' is unknown; did you mean 'tuned'? Known: paper, released, "
+        "tuned, tuned_ppo",
     ),
     (
         "preset: tuned",

@@ -1,19 +1,23 @@
-"""Complete configs by name: the paper's text, the authors' released code, and a tuned one.
+"""Complete configs by name: the paper's text, the authors' released code, and two tuned ones.
 
-| | paper | released | tuned |
-|---|---|---|---|
-| policy network | 3 convolutions, LSTM 256 | + 2 x 1024, LSTM 2 x 1024 | as paper |
-| policy's learning rate | 1e-4 to 0 over the run | as paper | 4e-4 to 0 over 1e8 frames |
-| other networks' rate | 1e-4 | 1e-4 | 1e-4; harder tasks 2.5e-5 |
-| RMSProp epsilon | 0.01 | 1e-5 | 1e-5 |
-| unroll length, T | 100 | 100 | 64 |
-| sequences a batch, B | 32 | 32 | 32 |
-| counts of N_ep | full grid | full grid | full grid |
+| | paper | released | tuned | tuned_ppo |
+|---|---|---|---|---|
+| algorithm | IMPALA | IMPALA | IMPALA | PPO |
+| policy network | 3 convolutions, LSTM 256 | + 2 x 1024, LSTM 2 x 1024 | as paper | as paper |
+| policy's rate | 1e-4 to 0 over the run | as paper | 4e-4 to 0 over 1e8 | 3e-4 to 0 over 1e8 |
+| other networks' rate | 1e-4 | 1e-4 | 1e-4; harder tasks 2.5e-5 | 1e-4 |
+| RMSProp epsilon | 0.01 | 1e-5 | 1e-5 | 0.01; policy: Adam |
+| unroll length, T | 100 | 100 | 64 | 64 |
+| sequences a batch, B | 32 | 32 | 32 | 32 |
+| counts of N_ep | full grid | full grid | full grid | full grid |
 
-All: IMPALA, discount 0.99, RMSProp smoothing 0.99 and momentum 0, gradient norm 40 for each
-network, value loss 0.5 * 0.5, losses summed over time, rewards clipped to [-1, 1], a time limit is
-terminal.
-Source: the paper's appendix A.2; what it leaves open follows the released code.
+All: discount 0.99, rewards clipped to [-1, 1], a time limit is terminal, RMSProp smoothing 0.99 and
+momentum 0.
+IMPALA: gradient norm 40 for each network, value loss 0.5 * 0.5, losses summed over time.
+PPO: GAE's lambda 0.95, clip 0.2, 4 epochs of minibatches of 512 steps, rows of 32, gradient norm
+0.5 for each network.
+Source: the paper's appendix A.2; what it leaves open follows the released code. PPO is not in the
+paper: its values are those that are usual for PPO (Schulman et al., 2017).
 """
 
 from __future__ import annotations
@@ -24,7 +28,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.algorithms.impala import IMPALAConfig
+from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 
 from rllib_ride.rllib.config import add_intrinsic_reward
@@ -32,18 +38,44 @@ from rllib_ride.rllib.policy import RecurrentPolicy
 from rllib_ride.rllib.settings import IntrinsicSettings
 
 
+def _impala() -> tuple[AlgorithmConfig, dict[str, Any]]:
+    """IMPALA as the released code has it, and the settings of its losses."""
+    config = IMPALAConfig().training(grad_clip=40.0, vf_loss_coeff=0.5, num_epochs=1)
+    return config, {"sum_over_time": True}
+
+
+def _ppo() -> tuple[AlgorithmConfig, dict[str, Any]]:
+    """PPO without the KL loss, which RLlib has beside the clip."""
+    config = PPOConfig().training(
+        lambda_=0.95,
+        clip_param=0.2,
+        use_kl_loss=False,
+        vf_loss_coeff=0.5,
+        grad_clip=0.5,
+        num_epochs=4,
+        minibatch_size=512,
+    )
+    return config, {}
+
+
+_ALGORITHMS = {"impala": _impala, "ppo": _ppo}
+_PPO_ROW = 32  # steps of an episode that the recurrent policy learns from in one piece
+
+
 @dataclasses.dataclass(frozen=True)
 class Preset:
     """What differs between the presets, or is searched over; the rest is in `make_config`.
 
     Attributes:
+        algorithm: `impala` or `ppo`.
         network: Of the policy, `paper` or `released`.
         lr: Learning rate that the policy starts with; it is annealed to 0.
         anneal_frames: Frames over which it is; None: the run's own.
         harder_intrinsic_lr: Rate of the intrinsic networks on the paper's harder tasks, unless
             `intrinsic` has one. With 1e-4 and an epsilon of 1e-5, RIDE's bonus is gone before
             N10-S10 is learned: docs/reproduction.md.
-        rmsprop_eps: Epsilon of RMSProp, of all networks.
+        rmsprop_eps: Epsilon of RMSProp, of all networks. None: the policy has Adam, and the
+            intrinsic networks the paper's epsilon.
         unroll_length: Transitions a sequence, T.
         num_envs: Environments, and so sequences a batch, B: an update is of B x T transitions.
 
@@ -51,19 +83,24 @@ class Preset:
         ValueError: If a value is none that can be trained with.
     """
 
+    algorithm: str = "impala"
     network: str = "paper"
     lr: float = 1e-4
     anneal_frames: float | None = None
     harder_intrinsic_lr: float = IntrinsicSettings.lr
-    rmsprop_eps: float = 0.01
+    rmsprop_eps: float | None = 0.01
     unroll_length: int = 100
     num_envs: int = 32
 
     def __post_init__(self) -> None:
+        if self.algorithm not in _ALGORITHMS:
+            raise ValueError(f"algorithm={self.algorithm!r} is unknown; use 'impala' or 'ppo'")
         if self.network not in ("paper", "released"):
             raise ValueError(f"network={self.network!r} is unknown; use 'paper' or 'released'")
         for name, value in dataclasses.asdict(self).items():
-            if name == "network" or (name == "anneal_frames" and value is None):
+            if name in ("algorithm", "network"):
+                continue
+            if name in ("anneal_frames", "rmsprop_eps") and value is None:
                 continue
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise ValueError(f"{name}={value!r} must be a number")
@@ -81,6 +118,13 @@ _PRESETS = {
         anneal_frames=1e8,
         harder_intrinsic_lr=2.5e-5,
         rmsprop_eps=1e-5,
+        unroll_length=64,
+    ),
+    "tuned_ppo": Preset(
+        algorithm="ppo",
+        lr=3e-4,
+        anneal_frames=1e8,
+        rmsprop_eps=None,
         unroll_length=64,
     ),
 }
@@ -125,7 +169,7 @@ def make_config(
     seed: int | None = None,
     intrinsic: Mapping[str, Any] | None = None,
     values: Mapping[str, Any] | None = None,
-) -> IMPALAConfig:
+) -> AlgorithmConfig:
     """A config that trains in one process: `num_env_runners=0`, the learner beside it.
 
     Args:
@@ -148,38 +192,32 @@ def make_config(
     chosen = dataclasses.replace(_PRESETS[preset], **(values or {}))
     coef, entropy_coeff = _coefficients(method, env)
 
-    config = (
-        IMPALAConfig()
-        .environment(env, env_config=dict(env_options or {}))
-        .env_runners(
-            num_env_runners=0,
-            num_envs_per_env_runner=chosen.num_envs,
-            rollout_fragment_length=chosen.unroll_length,
-        )
-        .learners(num_learners=0)
-        .training(
-            gamma=0.99,
-            lr=[[0, chosen.lr], [int(chosen.anneal_frames or frames), 0.0]],
-            grad_clip=40.0,
-            grad_clip_by="global_norm",
-            train_batch_size_per_learner=chosen.num_envs * chosen.unroll_length,
-            vf_loss_coeff=0.5,
-            entropy_coeff=entropy_coeff,
-            num_epochs=1,
-        )
-        .rl_module(
-            rl_module_spec=RLModuleSpec(
-                module_class=RecurrentPolicy, model_config={"network": chosen.network}
-            )
-        )
-        .reporting(metrics_num_episodes_for_smoothing=100, min_time_s_per_iteration=2)
-        .debugging(seed=seed)
+    config, settings = _ALGORITHMS[chosen.algorithm]()
+    config.environment(env, env_config=dict(env_options or {}))
+    config.env_runners(
+        num_env_runners=0,
+        num_envs_per_env_runner=chosen.num_envs,
+        rollout_fragment_length=chosen.unroll_length,
     )
-    settings: dict[str, Any] = {
-        "coef": coef,
-        "sum_over_time": True,
-        "rmsprop": {"alpha": 0.99, "eps": chosen.rmsprop_eps, "momentum": 0.0},
-    }
+    config.learners(num_learners=0)
+    config.training(
+        gamma=0.99,
+        lr=[[0, chosen.lr], [int(chosen.anneal_frames or frames), 0.0]],
+        grad_clip_by="global_norm",
+        train_batch_size_per_learner=chosen.num_envs * chosen.unroll_length,
+        entropy_coeff=entropy_coeff,
+    )
+    network: dict[str, Any] = {"network": chosen.network}
+    if chosen.algorithm == "ppo":
+        network["max_seq_len"] = _PPO_ROW
+    config.rl_module(
+        rl_module_spec=RLModuleSpec(module_class=RecurrentPolicy, model_config=network)
+    )
+    config.reporting(metrics_num_episodes_for_smoothing=100, min_time_s_per_iteration=2)
+    config.debugging(seed=seed)
+    settings["coef"] = coef
+    if chosen.rmsprop_eps is not None:
+        settings["rmsprop"] = {"alpha": 0.99, "eps": chosen.rmsprop_eps, "momentum": 0.0}
     if env in _HARDER:
         settings["lr"] = chosen.harder_intrinsic_lr
     add_intrinsic_reward(config, method=method, **{**settings, **(intrinsic or {})})

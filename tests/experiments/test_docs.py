@@ -8,12 +8,14 @@ import shlex
 from pathlib import Path
 
 import pytest
+from ray.rllib.algorithms.impala import IMPALAConfig
+from ray.rllib.algorithms.ppo import PPOConfig
 
 from rllib_ride.cli import main
 from rllib_ride.experiments.plan import plan
 from rllib_ride.experiments.schema import ExperimentSpec, load_spec
 from rllib_ride.experiments.trial import expand
-from rllib_ride.rllib.presets import Preset, make_config
+from rllib_ride.rllib.presets import Preset, make_config, presets
 from rllib_ride.rllib.settings import IntrinsicSettings
 
 CLONE = Path(__file__).parents[2]
@@ -70,17 +72,22 @@ def text(default: object) -> str:
 
 
 def test_values_of_the_presets():
-    told = {row[0].strip("`"): row[1:4] for row in rows("`preset.*` | paper")}
+    told = {row[0].strip("`"): row[1:5] for row in rows("`preset.*` | paper")}
 
     assert set(told) == {field.name for field in dataclasses.fields(Preset)}
-    for column, name in enumerate(("paper", "released", "tuned")):
+    for column, name in enumerate(presets()):
         values = {key: told[key][column] for key in told}
         config = make_config(
             preset=name, method="ride", env="MiniGrid-Empty-5x5-v0", frames=123_456
         )
         frames = 123_456 if values["anneal_frames"] == "the run's" else values["anneal_frames"]
         assert config.lr == [[0, float(values["lr"])], [float(frames), 0.0]]
-        assert IntrinsicSettings.of(config).rmsprop["eps"] == float(values["rmsprop_eps"])
+        algorithm = {"impala": IMPALAConfig, "ppo": PPOConfig}[values["algorithm"]]
+        assert isinstance(config, algorithm)
+        rmsprop = IntrinsicSettings.of(config).rmsprop
+        assert (str(rmsprop) if rmsprop is None else rmsprop["eps"]) == (
+            "None" if values["rmsprop_eps"] == "none" else float(values["rmsprop_eps"])
+        )
         assert config.rollout_fragment_length == int(values["unroll_length"])
         assert config.num_envs_per_env_runner == int(values["num_envs"])
         spec = config.rl_module_spec.rl_module_specs["default_policy"]

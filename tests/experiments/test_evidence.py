@@ -27,6 +27,8 @@ def test_a_part_is_a_run_with_trials(monkeypatch, part, options):
 
     assert trials
     preset = "paper" if part.endswith("_paper") else "tuned"
+    if part.startswith("ppo_"):
+        preset = "tuned_ppo"
     assert {entry.trial.preset for entry in trials} == {preset}
 
 

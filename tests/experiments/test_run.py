@@ -192,6 +192,7 @@ def test_the_record_says_what_the_trial_was(interrupted):
     assert record["versions"]["ray"].startswith("2.")
     assert len((record["git_commit"] or "0" * 40).removesuffix("-dirty")) == 40
     assert " at 0x" not in json.dumps(record)
+    assert "resumed" not in record, "by the same code, with the same settings"
 
 
 def test_its_checkpoint_can_be_evaluated(interrupted, capsys):

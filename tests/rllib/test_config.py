@@ -205,7 +205,7 @@ def test_refuses_when_the_config_is_built(
 
 
 def test_every_preset_builds_and_holds_its_numbers() -> None:
-    assert presets() == ["paper", "released", "tuned"]
+    assert presets() == ["paper", "released", "tuned", "tuned_ppo"]
     for preset, steps, eps, lr in (
         ("paper", 100, 0.01, [[0, 1e-4], [30_000_000, 0.0]]),
         ("released", 100, 1e-5, [[0, 1e-4], [30_000_000, 0.0]]),
@@ -219,6 +219,40 @@ def test_every_preset_builds_and_holds_its_numbers() -> None:
         assert settings.rmsprop == {"alpha": 0.99, "eps": eps, "momentum": 0.0}
         assert (settings.coef, config.entropy_coeff, settings.counts) == (0.1, 0.0005, "full")
         config.validate()
+
+
+def test_the_ppo_preset_builds_and_holds_its_numbers() -> None:
+    config = make_config(preset="tuned_ppo", method="ride", env=N7S4, frames=3e7, seed=1)
+    assert isinstance(config, PPOConfig)
+    settings = IntrinsicSettings.of(config)
+    assert (config.rollout_fragment_length, config.num_envs_per_env_runner) == (64, 32)
+    assert (config.train_batch_size_per_learner, config.minibatch_size) == (2048, 512)
+    assert (config.num_epochs, config.clip_param, config.lambda_) == (4, 0.2, 0.95)
+    assert (config.lr, config.grad_clip) == ([[0, 3e-4], [100_000_000, 0.0]], 0.5)
+    assert (settings.coef, config.entropy_coeff, settings.counts) == (0.1, 0.0005, "full")
+    assert settings.rmsprop is None and not settings.sum_over_time
+    policy = config.rl_module_spec.rl_module_specs[DEFAULT_MODULE_ID]
+    assert policy.model_config == {"network": "paper", "max_seq_len": 32}
+    config.validate()
+
+
+def test_a_preset_of_impala_names_its_network_alone() -> None:
+    """Or no checkpoint of before would be gone on with: it is told by its modules."""
+    config = make_config(preset="tuned", method="ride", env=N7S4, frames=3e7)
+    policy = config.rl_module_spec.rl_module_specs[DEFAULT_MODULE_ID]
+    assert policy.model_config == {"network": "paper"}
+
+
+def test_any_preset_can_have_the_other_algorithm() -> None:
+    config = make_config(
+        preset="tuned", method="ride", env=N7S4, frames=1e6, values={"algorithm": "ppo"}
+    )
+    assert isinstance(config, PPOConfig)
+    assert IntrinsicSettings.of(config).rmsprop == {"alpha": 0.99, "eps": 1e-5, "momentum": 0.0}
+    with pytest.raises(ValueError, match="algorithm='sac' is unknown; use 'impala' or 'ppo'"):
+        make_config(
+            preset="tuned", method="ride", env=N7S4, frames=1e6, values={"algorithm": "sac"}
+        )
 
 
 def test_hard_tasks_have_the_papers_larger_bonus() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import gymnasium as gym
+from ray.rllib.algorithms.impala import IMPALAConfig
 
 from rllib_ride.experiments.bench.hand_loop import METHODS, hand_loop_script, run_hand_loop
 from rllib_ride.experiments.bench.stages import measure_stages
@@ -33,10 +34,15 @@ def bench(trials: Sequence[Trial], seconds: float, *, started_at: float) -> dict
         together, end to end, and each in `trials`; `stages` as in `StageRates`, on one core.
 
     Raises:
-        ConfigError: If the trials' config is refused.
+        ConfigError: If the trials' config is refused, or is not IMPALA's.
     """
     first = trials[0]
     config = algorithm_config(first)
+    if not isinstance(config, IMPALAConfig):
+        raise ConfigError(
+            f"preset {first.preset!r} trains with {type(config).__name__.removesuffix('Config')}, "
+            "and bench measures IMPALA; want one of its presets, such as 'tuned'"
+        )
     with local_ray(trials):
         measured = train(trials, seconds, started_at=started_at)
         stages = dataclasses.asdict(measure_stages(first, min(seconds, _SECONDS_A_STAGE)))

@@ -9,6 +9,7 @@
 | RMSProp epsilon | 0.01 | 1e-5 | 1e-5 | 0.01; policy: Adam |
 | unroll length, T | 100 | 100 | 64 | 64 |
 | sequences a batch, B | 32 | 32 | 32 | 32 |
+| entropy coefficient | by task and method | as paper | as paper | 0.01 |
 | counts of N_ep | full grid | full grid | full grid | full grid |
 
 All: discount 0.99, rewards clipped to [-1, 1], a time limit is terminal, RMSProp smoothing 0.99 and
@@ -76,6 +77,8 @@ class Preset:
             N10-S10 is learned: docs/reproduction.md.
         rmsprop_eps: Epsilon of RMSProp, of all networks. None: the policy has Adam, and the
             intrinsic networks the paper's epsilon.
+        entropy_coeff: Coefficient of the policy's entropy. None: the paper's for task and method,
+            which is beside advantages as they are, not beside PPO's of unit variance.
         unroll_length: Transitions a sequence, T.
         num_envs: Environments, and so sequences a batch, B: an update is of B x T transitions.
 
@@ -89,6 +92,7 @@ class Preset:
     anneal_frames: float | None = None
     harder_intrinsic_lr: float = IntrinsicSettings.lr
     rmsprop_eps: float | None = 0.01
+    entropy_coeff: float | None = None
     unroll_length: int = 100
     num_envs: int = 32
 
@@ -100,7 +104,7 @@ class Preset:
         for name, value in dataclasses.asdict(self).items():
             if name in ("algorithm", "network"):
                 continue
-            if name in ("anneal_frames", "rmsprop_eps") and value is None:
+            if name in ("anneal_frames", "rmsprop_eps", "entropy_coeff") and value is None:
                 continue
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise ValueError(f"{name}={value!r} must be a number")
@@ -125,6 +129,7 @@ _PRESETS = {
         lr=3e-4,
         anneal_frames=1e8,
         rmsprop_eps=None,
+        entropy_coeff=0.01,
         unroll_length=64,
     ),
 }
@@ -205,7 +210,7 @@ def make_config(
         lr=[[0, chosen.lr], [int(chosen.anneal_frames or frames), 0.0]],
         grad_clip_by="global_norm",
         train_batch_size_per_learner=chosen.num_envs * chosen.unroll_length,
-        entropy_coeff=entropy_coeff,
+        entropy_coeff=chosen.entropy_coeff or entropy_coeff,
     )
     network: dict[str, Any] = {"network": chosen.network}
     if chosen.algorithm == "ppo":

@@ -88,6 +88,8 @@ def test_values_of_the_presets():
         assert (str(rmsprop) if rmsprop is None else rmsprop["eps"]) == (
             "None" if values["rmsprop_eps"] == "none" else float(values["rmsprop_eps"])
         )
+        entropy = 0.0005 if values["entropy_coeff"] == "none" else float(values["entropy_coeff"])
+        assert config.entropy_coeff == entropy
         assert config.rollout_fragment_length == int(values["unroll_length"])
         assert config.num_envs_per_env_runner == int(values["num_envs"])
         spec = config.rl_module_spec.rl_module_specs["default_policy"]

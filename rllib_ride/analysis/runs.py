@@ -158,11 +158,11 @@ def _read_run(folder: Path, fact: Mapping[str, Any], variant: str, notes: list[s
 
 def _changed_on_the_way(fact: Mapping[str, Any]) -> list[str]:
     """Settings, by their dotted names, that the code had changed when the trial was resumed."""
-    try:
-        changed = {str(name) for entry in fact.get("resumed") or [] for name in entry["changed"]}
-    except (KeyError, TypeError):  # no entry of ours
-        return []
-    return [shown(name, 80)[1:-1] for name in sorted(changed)[:_MOST_TOLD]]
+    entries = (entry for entry in fact.get("resumed") or [] if isinstance(entry, dict))
+    changes = (entry.get("changed") for entry in entries)
+    names = sorted({name for change in changes if isinstance(change, dict) for name in change})
+    told = [shown(name, 80)[1:-1] for name in names[:_MOST_TOLD]]
+    return [*told, f"{len(names) - _MOST_TOLD} more"] if len(names) > _MOST_TOLD else told
 
 
 def _is_solved(fact: Mapping[str, Any], curve: pd.DataFrame) -> bool:

@@ -129,6 +129,7 @@ def _right_type(default: Any, value: Any) -> str | None:
 _LEAST = {
     "grad_clip": 0,
     "lr": 0,
+    "minibatch_size": 1,
     "num_env_runners": 0,
     "num_envs_per_env_runner": 1,
     "num_epochs": 1,

@@ -49,11 +49,11 @@ class RecordCallback(Callback):
             _write(trial, now)
             return
         after = dict(before)
-        if before["frames"] != ours.frames:
+        if before.get("frames") != ours.frames:
             after.pop("ended", None)
             after["frames"] = ours.frames
         if resumption := resumed(before, _as_read(now)):
-            after["resumed"] = [*before.get("resumed", []), resumption]
+            after["resumed"] = [*_resumptions(before), resumption]
             _say(ours.name, resumption["changed"])
         if after != before:
             _write(trial, after)
@@ -79,9 +79,10 @@ def _path(trial: TuneTrial) -> Path:
 def _read(trial: TuneTrial) -> dict[str, Any] | None:
     """The record there is; None if there is none, or a killed run left half of one."""
     try:
-        return json.loads(_path(trial).read_text(encoding="utf-8"))
+        found = json.loads(_path(trial).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
+    return found if isinstance(found, dict) else None
 
 
 def _write(trial: TuneTrial, content: dict[str, Any]) -> None:
@@ -123,20 +124,36 @@ def resumed(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any] | Non
         Commit and versions of today, and `changed`: of each setting, by its dotted name, what it
         was and what it is. None where all are the same.
     """
-    earlier = before.get("resumed", [])
-    last, settings = {**before, **(earlier[-1] if earlier else {})}, _dotted(before["config"])
+    earlier = _resumptions(before)
+    last = {**before, **(earlier[-1] if earlier else {})}
+    config = before.get("config")
+    # Of a record that somebody has cut short nothing is known to have changed.
+    settings = _dotted(config if isinstance(config, dict) else now["config"])
     for resumption in earlier:
         settings |= {name: value for name, (_, value) in resumption["changed"].items()}
     today = _dotted(now["config"])
     changed = {
         name: [settings.get(name), today.get(name)]
         for name in {**settings, **today}
-        if settings.get(name) != today.get(name)
+        if repr(settings.get(name)) != repr(today.get(name))  # a NaN is what it was
     }
     code = {key: now[key] for key in ("git_commit", "versions")}
-    if not changed and all(last[key] == value for key, value in code.items()):
+    if not changed and all(last.get(key) == value for key, value in code.items()):
         return None
     return {**code, "changed": changed}
+
+
+def _resumptions(before: dict[str, Any]) -> list[dict[str, Any]]:
+    """The entries of `resumed` that are as `resumed` makes them: others may have been here."""
+    entries = before.get("resumed")
+    return [entry for entry in entries if _is_whole(entry)] if isinstance(entries, list) else []
+
+
+def _is_whole(entry: Any) -> bool:
+    changed = entry.get("changed") if isinstance(entry, dict) else None
+    return isinstance(changed, dict) and all(
+        isinstance(pair, list) and len(pair) == 2 for pair in changed.values()
+    )
 
 
 def _dotted(config: dict[str, Any]) -> dict[str, Any]:
@@ -151,7 +168,7 @@ def _say(name: str, changed: dict[str, list[Any]]) -> None:
         more = f", and {len(told) - 1} more" if len(told) > 1 else ""
         print(
             f"{name} goes on with the settings that the code has now, which differ from those it "
-            f"began with: {told[0]}{more} (all: its {RECORD_FILE})",
+            f"had: {told[0]}{more} (all: its {RECORD_FILE})",
             file=sys.stderr,
         )
 

@@ -54,12 +54,12 @@ def _ppo() -> tuple[AlgorithmConfig, dict[str, Any]]:
         vf_loss_coeff=0.5,
         grad_clip=0.5,
         num_epochs=4,
-        minibatch_size=512,
     )
     return config, {}
 
 
 _ALGORITHMS = {"impala": _impala, "ppo": _ppo}
+_PPO_MINIBATCH = 512  # steps
 _PPO_ROW = 32  # steps of an episode that the recurrent policy learns from in one piece
 
 
@@ -97,7 +97,7 @@ class Preset:
     num_envs: int = 32
 
     def __post_init__(self) -> None:
-        if self.algorithm not in _ALGORITHMS:
+        if self.algorithm not in tuple(_ALGORITHMS):
             raise ValueError(f"algorithm={self.algorithm!r} is unknown; use 'impala' or 'ppo'")
         if self.network not in ("paper", "released"):
             raise ValueError(f"network={self.network!r} is unknown; use 'paper' or 'released'")
@@ -205,16 +205,18 @@ def make_config(
         rollout_fragment_length=chosen.unroll_length,
     )
     config.learners(num_learners=0)
+    batch = chosen.num_envs * chosen.unroll_length
     config.training(
         gamma=0.99,
         lr=[[0, chosen.lr], [int(chosen.anneal_frames or frames), 0.0]],
         grad_clip_by="global_norm",
-        train_batch_size_per_learner=chosen.num_envs * chosen.unroll_length,
+        train_batch_size_per_learner=batch,
         entropy_coeff=chosen.entropy_coeff or entropy_coeff,
     )
     network: dict[str, Any] = {"network": chosen.network}
     if chosen.algorithm == "ppo":
         network["max_seq_len"] = _PPO_ROW
+        config.training(minibatch_size=min(_PPO_MINIBATCH, batch))
     config.rl_module(
         rl_module_spec=RLModuleSpec(module_class=RecurrentPolicy, model_config=network)
     )

@@ -153,10 +153,18 @@ def test_a_trial_that_went_on_with_other_settings_is_used_and_told(tmp_path):
     write_trial(
         tmp_path, seed=2, frames=[1], record={"resumed": [{"git_commit": "b", "changed": {}}]}
     )
-    write_trial(tmp_path, seed=3, frames=[1], record={"resumed": [3]})
+    write_trial(tmp_path, seed=3, frames=[1], record={"resumed": [3, {"changed": "abc"}]})
 
     readings = read_runs([tmp_path])
 
     assert len(readings.runs) == 3
     (note,) = readings.notes
     assert note.startswith(f"{path / 'run.json'}: ") and "gamma, lr changed on the way" in note
+
+
+def test_of_many_settings_changed_on_the_way_some_are_named(tmp_path):
+    many = {f"k{i}": [1, 2] for i in range(9)}
+    write_trial(tmp_path, frames=[1], record={"resumed": [{}, {"changed": many}]})
+
+    (note,) = read_runs([tmp_path]).notes
+    assert "k3, k4, 4 more changed on the way" in note

@@ -153,7 +153,7 @@ BAD_OPTIONS = [
     (["--preset", "papr"], "preset 'papr' is unknown; did you mean 'paper'?"),
     (["--set", "num_env_runers=2"], "did you mean 'config.num_env_runners'?"),
     (["--set", "num_env_runners=-1"], "key 'config.num_env_runners' must be at least 0, not -1"),
-    (["--preset", "tuned_ppo"], "preset 'tuned_ppo' trains with PPO, and bench measures IMPALA"),
+    (["--preset", "tuned_ppo"], "bench measures IMPALA, and 'tuned_ppo' with these"),
     (["--env", "CartPole-v1"], "the network of the presets, needs images"),
     (["--compare", "--env", "CartPole-v1"], "which has MiniGrid environments, not 'CartPole-v1'"),
     (["--compare", "--method", "icm"], "which has the methods ride and none, not 'icm'"),

@@ -81,6 +81,31 @@ def test_each_change_is_told_once(start, now, capsys):
     assert len(capsys.readouterr().err.splitlines()) == 2
 
 
+def test_a_record_that_others_have_written_to_keeps_no_trial_from_going_on(start, tmp_path, now):
+    now("a", 1e-4)
+    first = start()
+    now("b", 2.5e-5)
+    spoiled: list[object] = [
+        *({"resumed": x} for x in (None, 3, {"a": 1}, [3, {}, {"changed": 3}]))
+    ]
+    spoiled += [{"resumed": [{"changed": {"lr": 3}}]}, {"git_commit": None}]
+    for change in spoiled:
+        (tmp_path / "run.json").write_text(json.dumps({**first, **change}))
+        (entry,) = start()["resumed"]
+        assert entry["git_commit"] == "b" and entry["changed"] == {RATE: [1e-4, 2.5e-5]}
+    for key in ("config", "versions", "git_commit", "frames"):
+        (tmp_path / "run.json").write_text(json.dumps({k: first[k] for k in first if k != key}))
+        assert start()["resumed"][0]["git_commit"] == "b"
+    for text in ("[]", '"x"', "3"):
+        (tmp_path / "run.json").write_text(text)
+        assert start()["git_commit"] == "b"
+
+
+def test_a_setting_that_is_no_number_is_what_it_was():
+    before = {"git_commit": "a", "versions": {}, "config": {"x": float("nan")}}
+    assert record.resumed(before, {**before, "config": {"x": float("nan")}}) is None
+
+
 def test_other_versions_are_told(start, now, monkeypatch):
     now("a", 1e-4)
     start()

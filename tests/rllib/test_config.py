@@ -249,10 +249,19 @@ def test_any_preset_can_have_the_other_algorithm() -> None:
     )
     assert isinstance(config, PPOConfig)
     assert IntrinsicSettings.of(config).rmsprop == {"alpha": 0.99, "eps": 1e-5, "momentum": 0.0}
-    with pytest.raises(ValueError, match="algorithm='sac' is unknown; use 'impala' or 'ppo'"):
-        make_config(
-            preset="tuned", method="ride", env=N7S4, frames=1e6, values={"algorithm": "sac"}
-        )
+    for unknown in ("sac", ["ppo"]):
+        with pytest.raises(ValueError, match="algorithm=.* is unknown; use 'impala' or 'ppo'"):
+            make_config(
+                preset="tuned", method="ride", env=N7S4, frames=1e6, values={"algorithm": unknown}
+            )
+
+
+def test_ppo_of_few_environments_has_one_minibatch() -> None:
+    config = make_config(
+        preset="tuned_ppo", method="ride", env=N7S4, frames=1e6, values={"num_envs": 4}
+    )
+    assert config.minibatch_size == config.train_batch_size_per_learner == 256
+    config.validate()
 
 
 def test_hard_tasks_have_the_papers_larger_bonus() -> None:

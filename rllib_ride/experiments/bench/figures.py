@@ -40,8 +40,9 @@ def bench(trials: Sequence[Trial], seconds: float, *, started_at: float) -> dict
     config = algorithm_config(first)
     if not isinstance(config, IMPALAConfig):
         raise ConfigError(
-            f"preset {first.preset!r} trains with {type(config).__name__.removesuffix('Config')}, "
-            "and bench measures IMPALA; want one of its presets, such as 'tuned'"
+            f"bench measures IMPALA, and {first.preset!r} with these settings trains with "
+            f"{type(config).__name__.removesuffix('Config')}; want a preset of IMPALA, such as "
+            "'tuned'"
         )
     with local_ray(trials):
         measured = train(trials, seconds, started_at=started_at)

@@ -13,7 +13,7 @@ from rllib_ride.analysis.curve_file import read_curve
 from rllib_ride.analysis.states import State, state_of, was_resumed
 from rllib_ride.analysis.variants import variants
 from rllib_ride.reading import MIB, read_json
-from rllib_ride.run_files import CURVE_FILE, RECORD_FILE, TRIALS_FILE
+from rllib_ride.run_files import CURVE_FILE, RECORD_FILE, TRIALS_FILE, resumptions
 from rllib_ride.wording import shown
 
 
@@ -158,9 +158,7 @@ def _read_run(folder: Path, fact: Mapping[str, Any], variant: str, notes: list[s
 
 def _changed_on_the_way(fact: Mapping[str, Any]) -> list[str]:
     """Settings, by their dotted names, that the code had changed when the trial was resumed."""
-    entries = (entry for entry in fact.get("resumed") or [] if isinstance(entry, dict))
-    changes = (entry.get("changed") for entry in entries)
-    names = sorted({name for change in changes if isinstance(change, dict) for name in change})
+    names = sorted({name for entry in resumptions(fact) for name in entry["changed"]})
     told = [shown(name, 80)[1:-1] for name in names[:_MOST_TOLD]]
     return [*told, f"{len(names) - _MOST_TOLD} more"] if len(names) > _MOST_TOLD else told
 

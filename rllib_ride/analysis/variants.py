@@ -7,6 +7,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rllib_ride.run_files import dotted
+
 _LONGEST = 24  # characters of a value that a legend can hold
 _LONGEST_NAME = 120  # of all of them together
 
@@ -51,17 +53,13 @@ def _differing(configs: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     ]
 
 
-def _settings(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+def _settings(config: Mapping[str, Any]) -> dict[str, Any]:
     """The config without levels, without the seed and without what RLlib keeps for itself."""
-    flat: dict[str, Any] = {}
-    for key, value in config.items():
-        if key.startswith("_") or prefix + key == "seed":
-            continue
-        if isinstance(value, dict):
-            flat.update(_settings(value, f"{prefix}{key}."))
-        else:
-            flat[prefix + key] = value
-    return flat
+    return {
+        key: value
+        for key, value in dotted(config).items()
+        if key != "seed" and value != {} and not any(part[:1] == "_" for part in key.split("."))
+    }
 
 
 def _text(value: object) -> str:

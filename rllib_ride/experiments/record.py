@@ -10,14 +10,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import tree
 from ray.tune import Callback
 
 from rllib_ride.experiments.build import algorithm_config
 from rllib_ride.experiments.progress import Progress
 from rllib_ride.experiments.trial import Trial
 from rllib_ride.machine import package_version
-from rllib_ride.run_files import RECORD_FILE, write_whole
+from rllib_ride.run_files import RECORD_FILE, dotted, resumptions, write_whole
 from rllib_ride.wording import shown
 
 if TYPE_CHECKING:
@@ -44,16 +43,16 @@ class RecordCallback(Callback):
     ) -> None:
         """Writes the record."""
         ours = Trial(**trial.config["trial"])
-        before, now = _read(trial), record(ours, algorithm_config(ours))
+        before, config = _read(trial), algorithm_config(ours)
         if before is None:
-            _write(trial, now)
+            _write(trial, record(ours, config))
             return
         after = dict(before)
         if before.get("frames") != ours.frames:
             after.pop("ended", None)
             after["frames"] = ours.frames
-        if resumption := resumed(before, _as_read(now)):
-            after["resumed"] = [*_resumptions(before), resumption]
+        if resumption := resumed(before, _as_read(_made_with(config))):
+            after["resumed"] = [*resumptions(before), resumption]
             _say(ours.name, resumption["changed"])
         if after != before:
             _write(trial, after)
@@ -107,6 +106,13 @@ def record(trial: Trial, config: AlgorithmConfig) -> dict[str, Any]:
     return {
         **trial.to_dict(),
         **_what_each_sees(trial, config),
+        **_made_with(config),
+    }
+
+
+def _made_with(config: AlgorithmConfig) -> dict[str, Any]:
+    """What may be another where a trial goes on: where its code stands, and all settings."""
+    return {
         "git_commit": _git_commit(),
         "versions": {"python": platform.python_version(), **_versions()},
         "config": config.serialize(),
@@ -118,47 +124,29 @@ def resumed(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any] | Non
 
     Args:
         before: Its `run.json`.
-        now: What `record` says of it today, read from JSON likewise.
+        now: Commit, versions and config as a record of today has them, read from JSON likewise.
 
     Returns:
         Commit and versions of today, and `changed`: of each setting, by its dotted name, what it
         was and what it is. None where all are the same.
     """
-    earlier = _resumptions(before)
+    earlier = resumptions(before)
     last = {**before, **(earlier[-1] if earlier else {})}
     config = before.get("config")
     # Of a record that somebody has cut short nothing is known to have changed.
-    settings = _dotted(config if isinstance(config, dict) else now["config"])
+    settings = dotted(config if isinstance(config, dict) else now["config"])
     for resumption in earlier:
         settings |= {name: value for name, (_, value) in resumption["changed"].items()}
-    today = _dotted(now["config"])
+    today = dotted(now["config"])
     changed = {
         name: [settings.get(name), today.get(name)]
         for name in {**settings, **today}
         if repr(settings.get(name)) != repr(today.get(name))  # a NaN is what it was
     }
-    code = {key: now[key] for key in ("git_commit", "versions")}
+    code = {key: value for key, value in now.items() if key != "config"}
     if not changed and all(last.get(key) == value for key, value in code.items()):
         return None
     return {**code, "changed": changed}
-
-
-def _resumptions(before: dict[str, Any]) -> list[dict[str, Any]]:
-    """The entries of `resumed` that are as `resumed` makes them: others may have been here."""
-    entries = before.get("resumed")
-    return [entry for entry in entries if _is_whole(entry)] if isinstance(entries, list) else []
-
-
-def _is_whole(entry: Any) -> bool:
-    changed = entry.get("changed") if isinstance(entry, dict) else None
-    return isinstance(changed, dict) and all(
-        isinstance(pair, list) and len(pair) == 2 for pair in changed.values()
-    )
-
-
-def _dotted(config: dict[str, Any]) -> dict[str, Any]:
-    """Settings without levels: `learner_config_dict.intrinsic.lr`; `lr.0.1` where it is a list."""
-    return {".".join(map(str, path)): value for path, value in tree.flatten_with_path(config)}
 
 
 def _say(name: str, changed: dict[str, list[Any]]) -> None:

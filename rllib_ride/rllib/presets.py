@@ -18,7 +18,7 @@ IMPALA: gradient norm 40 for each network, value loss 0.5 * 0.5, losses summed o
 PPO: GAE's lambda 0.95, clip 0.2, 4 epochs of minibatches of 512 steps, rows of 32, gradient norm
 0.5 for each network.
 Source: the paper's appendix A.2; what it leaves open follows the released code. PPO is not in the
-paper: its values are those that are usual for PPO (Schulman et al., 2017).
+paper: its values are common ones, found by no search (docs/reproduction.md).
 """
 
 from __future__ import annotations
@@ -37,30 +37,6 @@ from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from rllib_ride.rllib.config import add_intrinsic_reward
 from rllib_ride.rllib.policy import RecurrentPolicy
 from rllib_ride.rllib.settings import IntrinsicSettings
-
-
-def _impala() -> tuple[AlgorithmConfig, dict[str, Any]]:
-    """IMPALA as the released code has it, and the settings of its losses."""
-    config = IMPALAConfig().training(grad_clip=40.0, vf_loss_coeff=0.5, num_epochs=1)
-    return config, {"sum_over_time": True}
-
-
-def _ppo() -> tuple[AlgorithmConfig, dict[str, Any]]:
-    """PPO without the KL loss, which RLlib has beside the clip."""
-    config = PPOConfig().training(
-        lambda_=0.95,
-        clip_param=0.2,
-        use_kl_loss=False,
-        vf_loss_coeff=0.5,
-        grad_clip=0.5,
-        num_epochs=4,
-    )
-    return config, {}
-
-
-_ALGORITHMS = {"impala": _impala, "ppo": _ppo}
-_PPO_MINIBATCH = 512  # steps
-_PPO_ROW = 32  # steps of an episode that the recurrent policy learns from in one piece
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,7 +73,7 @@ class Preset:
     num_envs: int = 32
 
     def __post_init__(self) -> None:
-        if self.algorithm not in tuple(_ALGORITHMS):
+        if self.algorithm not in ("impala", "ppo"):
             raise ValueError(f"algorithm={self.algorithm!r} is unknown; use 'impala' or 'ppo'")
         if self.network not in ("paper", "released"):
             raise ValueError(f"network={self.network!r} is unknown; use 'paper' or 'released'")
@@ -112,6 +88,11 @@ class Preset:
                 raise ValueError(f"{name}={value!r} must be above 0")
             if name in ("unroll_length", "num_envs") and not isinstance(value, int):
                 raise ValueError(f"{name}={value!r} must be a whole number")
+
+    @property
+    def batch(self) -> int:
+        """Transitions a batch, B x T."""
+        return self.num_envs * self.unroll_length
 
 
 _PRESETS = {
@@ -197,7 +178,7 @@ def make_config(
     chosen = dataclasses.replace(_PRESETS[preset], **(values or {}))
     coef, entropy_coeff = _coefficients(method, env)
 
-    config, settings = _ALGORITHMS[chosen.algorithm]()
+    config = _ppo(chosen) if chosen.algorithm == "ppo" else _impala(chosen)
     config.environment(env, env_config=dict(env_options or {}))
     config.env_runners(
         num_env_runners=0,
@@ -205,30 +186,49 @@ def make_config(
         rollout_fragment_length=chosen.unroll_length,
     )
     config.learners(num_learners=0)
-    batch = chosen.num_envs * chosen.unroll_length
     config.training(
         gamma=0.99,
         lr=[[0, chosen.lr], [int(chosen.anneal_frames or frames), 0.0]],
         grad_clip_by="global_norm",
-        train_batch_size_per_learner=batch,
+        train_batch_size_per_learner=chosen.batch,
         entropy_coeff=chosen.entropy_coeff or entropy_coeff,
-    )
-    network: dict[str, Any] = {"network": chosen.network}
-    if chosen.algorithm == "ppo":
-        network["max_seq_len"] = _PPO_ROW
-        config.training(minibatch_size=min(_PPO_MINIBATCH, batch))
-    config.rl_module(
-        rl_module_spec=RLModuleSpec(module_class=RecurrentPolicy, model_config=network)
     )
     config.reporting(metrics_num_episodes_for_smoothing=100, min_time_s_per_iteration=2)
     config.debugging(seed=seed)
-    settings["coef"] = coef
+    settings: dict[str, Any] = {"coef": coef, "sum_over_time": chosen.algorithm == "impala"}
     if chosen.rmsprop_eps is not None:
         settings["rmsprop"] = {"alpha": 0.99, "eps": chosen.rmsprop_eps, "momentum": 0.0}
     if env in _HARDER:
         settings["lr"] = chosen.harder_intrinsic_lr
     add_intrinsic_reward(config, method=method, **{**settings, **(intrinsic or {})})
     return config
+
+
+def _impala(preset: Preset) -> AlgorithmConfig:
+    """IMPALA as the released code has it."""
+    config = IMPALAConfig().training(grad_clip=40.0, vf_loss_coeff=0.5, num_epochs=1)
+    return config.rl_module(rl_module_spec=_policy(preset))
+
+
+def _ppo(preset: Preset) -> AlgorithmConfig:
+    """PPO without the KL loss, which RLlib has beside the clip."""
+    config = PPOConfig().training(
+        lambda_=0.95,
+        clip_param=0.2,
+        use_kl_loss=False,
+        vf_loss_coeff=0.5,
+        grad_clip=0.5,
+        num_epochs=4,
+        minibatch_size=min(512, preset.batch),
+    )
+    # It learns from an episode in pieces of so many steps.
+    return config.rl_module(rl_module_spec=_policy(preset, max_seq_len=32))
+
+
+def _policy(preset: Preset, **model_config: Any) -> RLModuleSpec:
+    return RLModuleSpec(
+        module_class=RecurrentPolicy, model_config={"network": preset.network, **model_config}
+    )
 
 
 def _coefficients(method: str, env: str) -> tuple[float, float]:

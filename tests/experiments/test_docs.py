@@ -71,6 +71,11 @@ def text(default: object) -> str:
     return f"{default:g}" if isinstance(default, float) else str(default)
 
 
+def number(value: str) -> float | None:
+    """A preset's value as the page writes it."""
+    return None if value == "none" else float(value)
+
+
 def test_values_of_the_presets():
     told = {row[0].strip("`"): row[1:5] for row in rows("`preset.*` | paper")}
 
@@ -85,11 +90,8 @@ def test_values_of_the_presets():
         algorithm = {"impala": IMPALAConfig, "ppo": PPOConfig}[values["algorithm"]]
         assert isinstance(config, algorithm)
         rmsprop = IntrinsicSettings.of(config).rmsprop
-        assert (str(rmsprop) if rmsprop is None else rmsprop["eps"]) == (
-            "None" if values["rmsprop_eps"] == "none" else float(values["rmsprop_eps"])
-        )
-        entropy = 0.0005 if values["entropy_coeff"] == "none" else float(values["entropy_coeff"])
-        assert config.entropy_coeff == entropy
+        assert (rmsprop and rmsprop["eps"]) == number(values["rmsprop_eps"])
+        assert config.entropy_coeff == (number(values["entropy_coeff"]) or 0.0005)
         assert config.rollout_fragment_length == int(values["unroll_length"])
         assert config.num_envs_per_env_runner == int(values["num_envs"])
         spec = config.rl_module_spec.rl_module_specs["default_policy"]

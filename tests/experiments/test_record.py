@@ -85,12 +85,9 @@ def test_a_record_that_others_have_written_to_keeps_no_trial_from_going_on(start
     now("a", 1e-4)
     first = start()
     now("b", 2.5e-5)
-    spoiled: list[object] = [
-        *({"resumed": x} for x in (None, 3, {"a": 1}, [3, {}, {"changed": 3}]))
-    ]
-    spoiled += [{"resumed": [{"changed": {"lr": 3}}]}, {"git_commit": None}]
-    for change in spoiled:
-        (tmp_path / "run.json").write_text(json.dumps({**first, **change}))
+    lists = (None, 3, {"a": 1}, [3, {}, {"changed": 3}], [{"changed": {"lr": 3}}])
+    for spoiled in ({"git_commit": None}, *({"resumed": entries} for entries in lists)):
+        (tmp_path / "run.json").write_text(json.dumps({**first, **spoiled}))
         (entry,) = start()["resumed"]
         assert entry["git_commit"] == "b" and entry["changed"] == {RATE: [1e-4, 2.5e-5]}
     for key in ("config", "versions", "git_commit", "frames"):
@@ -118,5 +115,6 @@ def test_a_setting_that_is_new_or_gone_is_told_with_none():
     def of(**config):
         return {"git_commit": "a", "versions": {}, "config": config}
 
-    changed = record.resumed(of(gone=1, same=[1, {"x": 2}]), of(new=3, same=[1, {"x": 2}]))
-    assert changed is not None and changed["changed"] == {"gone": [1, None], "new": [None, 3]}
+    went_on = record.resumed(of(gone=1, same=[1, {"x": 2}]), of(new=3, same=[1, {"x": 2}], none={}))
+    assert went_on is not None
+    assert went_on["changed"] == {"gone": [1, None], "new": [None, 3], "none": [None, {}]}

@@ -114,6 +114,10 @@ def test_a_bad_file_is_told_in_one_message_and_nothing_is_written(
         (["run", "x.yaml", "--resume"], "/runs/x holds no run to resume: start it without"),
         (["run", "x.yaml", "--storage", "x.yaml"], "x.yaml is no folder that can be written to"),
         (["run", "x.yaml", "--set", "lr=-1"], "key 'config.lr' must be at least 0, not -1"),
+        (
+            ["run", "x.yaml", "--set", "preset.algorithm=ppo", "--set", "minibatch_size=0"],
+            "key 'config.minibatch_size' must be at least 1, not 0",
+        ),
         (["run", "x.yaml", "--set", "lr=.nan"], "key 'config.lr' must be at least 0, not nan"),
         (["run", "x.yaml", "--set", "gamma=2"], "key 'config.gamma' must be a number from 0 to 1"),
         (

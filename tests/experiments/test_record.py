@@ -62,6 +62,7 @@ def test_another_code_is_told_with_what_it_changes(start, now, capsys):
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("ride_N7-S8_seed1 goes on with the settings that the code has now")
     assert f"{RATE} is 2.5e-05, not 0.0001 " in line and "run.json" in line
+    assert "differ from those it had: " in line
 
 
 def test_each_change_is_told_once(start, now, capsys):

@@ -10,6 +10,7 @@ from typing import Any
 
 import ray
 
+from rllib_ride.experiments.address import named_cluster
 from rllib_ride.experiments.errors import ConfigError
 from rllib_ride.experiments.tune_internals import (
     apart_from_signals,
@@ -26,7 +27,8 @@ def start_ray(address: str | None) -> str | None:
     """Joins the cluster that `address` or `RAY_ADDRESS` names; starts Ray here if there is neither.
 
     Args:
-        address: `HOST:PORT`, or `auto` for the cluster that this machine is a node of.
+        address: `HOST:PORT`, or `auto` for the cluster that this machine is a node of, or `local`
+            to start Ray here whatever `RAY_ADDRESS` is.
 
     Returns:
         The dashboard's `HOST:PORT`; None without one, which takes the extra `cluster`.
@@ -36,7 +38,8 @@ def start_ray(address: str | None) -> str | None:
             does not start here.
     """
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
-    if not joins(address):
+    cluster = named_cluster(address)
+    if cluster is None:
         # One part of ray[default].
         has_dashboard = importlib.util.find_spec("aiohttp_cors") is not None
         if not has_dashboard:
@@ -52,7 +55,7 @@ def start_ray(address: str | None) -> str | None:
             raise ConfigError(
                 f"Ray does not start here: {told(error)} Is the machine busy with other things?"
             ) from error
-    wanted = cluster_address(address)
+    wanted = cluster_address(cluster)
     try:
         with handlers_left():
             return ray.init(address=wanted, **quiet).dashboard_url
@@ -66,24 +69,19 @@ def start_ray(address: str | None) -> str | None:
         raise ConfigError(f"--address {wanted}: cannot be joined: {told(error)}") from error
 
 
-def joins(address: str | None) -> bool:
-    """Whether a cluster is meant, and not a Ray of this process alone."""
-    return address is not None or bool(os.environ.get("RAY_ADDRESS"))
-
-
-def cluster_address(address: str | None) -> str:
-    """`HOST:PORT` of the cluster that is meant, where something listens.
+def cluster_address(address: str) -> str:
+    """`HOST:PORT` of the cluster that `address` names, where something listens.
 
     Raises:
         ConfigError: nothing listens there, or this machine is in no cluster.
     """
-    if (address or os.environ.get("RAY_ADDRESS", "")).startswith("ray://"):
+    if address.startswith("ray://"):
         raise ConfigError(
             f"--address {address}: Ray Client cannot carry Tune's callbacks. Run it on the "
             "cluster's head: ray submit cluster.yaml FILE.yaml"
         )
     try:
-        found = resolve_address(address or "auto")
+        found = resolve_address(address)
     except (ConnectionError, OSError, ValueError) as error:
         raise ConfigError(f"--address {address}: must be HOST:PORT or auto: {error}") from error
     if found is None:
@@ -95,7 +93,7 @@ def cluster_address(address: str | None) -> str:
         knock(found, _CONNECT_WITHIN_S)
     except OSError as error:
         raise ConfigError(
-            f"--address {address or found}: nothing answers at {found}: {error.strerror or error}. "
+            f"--address {address}: nothing answers at {found}: {error.strerror or error}. "
             "Is the cluster up (`ray up`), and is the port that of `ray start` (6379)?"
         ) from error
     return found

@@ -12,6 +12,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Literal
 
+from rllib_ride.experiments.address import named_cluster
 from rllib_ride.experiments.errors import ConfigError
 from rllib_ride.machine import num_cores
 
@@ -66,12 +67,11 @@ class Finding:
 
 def examine(address: str | None = None) -> list[Finding]:
     """Looks at this machine, and at the cluster at `address` if there is one."""
-    address = address or os.environ.get("RAY_ADDRESS") or None
     return [
         _python(),
         *(_package(name) for name in ("rllib-ride", *REQUIRED)),
         *(_extra(name, extra) for name, extra in EXTRAS.items()),
-        *_cluster(address),
+        *_cluster(named_cluster(address)),
         _token(),
         _wandb_mode(),
     ]

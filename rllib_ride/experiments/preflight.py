@@ -11,7 +11,7 @@ import ray
 import yaml
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from rllib_ride.experiments.connect import joins
+from rllib_ride.experiments.address import named_cluster
 from rllib_ride.experiments.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -34,7 +34,8 @@ def preflight(trials: Sequence[Trial], address: str | None = None) -> None:
         ConfigError: no trial fits, or a node has other versions; says what there is and is needed.
     """
     nodes = [node["Resources"] for node in alive_nodes()]
-    check_resources(trials, nodes, launchable_nodes(len(nodes) - 1) if joins(address) else ())
+    launchable = launchable_nodes(len(nodes) - 1) if named_cluster(address) else ()
+    check_resources(trials, nodes, launchable)
     if len(nodes) > 1:
         check_versions(versions(), node_versions())
 

@@ -37,7 +37,9 @@ def add_parser(verbs: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--wandb-artifacts", action="store_true", help="also log checkpoints and figures to W&B"
     )
-    parser.add_argument("--address", help="of a Ray cluster; auto: the one this machine is in")
+    parser.add_argument(
+        "--address", help="of a Ray cluster; auto: the one this machine is in; local: none"
+    )
     parser.add_argument("--dry-run", action="store_true", help="print the trials and run none")
 
 

@@ -8,6 +8,7 @@ import time
 import pytest
 import ray
 
+from rllib_ride.experiments.address import named_cluster
 from rllib_ride.experiments.connect import cluster_address, start_ray
 from rllib_ride.experiments.errors import ConfigError
 
@@ -39,6 +40,24 @@ def test_an_address_from_the_environment_is_checked_alike(monkeypatch):
 
     with pytest.raises(ConfigError, match=f":{port}: nothing answers"):
         start_ray(None)
+
+
+@pytest.mark.parametrize(
+    ("address", "of_environment", "named"),
+    [
+        (None, None, None),
+        (None, "", None),
+        (None, "local", None),
+        ("local", "10.0.0.1:6379", None),
+        (None, "10.0.0.1:6379", "10.0.0.1:6379"),
+        ("auto", "local", "auto"),
+    ],
+)
+def test_which_ray_is_meant(monkeypatch, address, of_environment, named):
+    if of_environment is not None:
+        monkeypatch.setenv("RAY_ADDRESS", of_environment)
+
+    assert named_cluster(address) == named
 
 
 def test_an_address_where_something_listens_is_taken():

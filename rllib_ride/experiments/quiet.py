@@ -14,6 +14,11 @@ def quiet_ray() -> None:
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     warnings.filterwarnings("ignore", category=DeprecationWarning)
     import ray.rllib  # noqa: F401 (sets the level of its own logger on import)
+    from ray.util.debug import disable_log_once_globally
+
+    # Each time that Tune saves its state it asks this of each metric's last ten values, as a text
+    # of their own, and Ray would keep them all: a driver's memory that grows without end.
+    disable_log_once_globally()
 
     for name in ("ray", "ray.rllib", "ray.tune"):
         logging.getLogger(name).setLevel(logging.ERROR)

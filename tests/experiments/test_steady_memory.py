@@ -35,6 +35,23 @@ give_back_memory()
 print(before, mb())
 """
 
+# Tune's record of a trial, which holds the last values of each metric, saved after each of 1,000.
+SAVED = """
+import sys, tracemalloc
+from ray.tune.trainable.metadata import _TrainingRunMetadata
+from rllib_ride.experiments.quiet import quiet_ray
+if sys.argv[1] == "quiet":
+    quiet_ray()
+record = _TrainingRunMetadata(n_steps=[10])
+tracemalloc.start()
+for value in range(1_010):
+    record.update_metric("return_mean", value / 7)
+    record.get_json_state()
+    if value == 10:
+        before, _ = tracemalloc.get_traced_memory()
+print((tracemalloc.get_traced_memory()[0] - before) / 1_000)
+"""
+
 
 def backend(**variables):
     """The allocator that pyarrow has once the verb `run` imports Tune."""
@@ -60,3 +77,10 @@ def test_freed_memory_goes_back_to_the_system():
     assert done.returncode == 0, done.stderr
     before, after = map(float, done.stdout.split())
     assert before - after > 50  # MB; without glibc's malloc_trim there is nothing to give back
+
+
+@pytest.mark.parametrize(("quiet", "grows"), [("quiet", False), ("as Ray is", True)])
+def test_a_saved_trial_leaves_nothing_behind_in_tunes_process(quiet, grows):
+    done = subprocess.run([sys.executable, "-c", SAVED, quiet], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert (float(done.stdout) > 100) == grows  # bytes a save

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rllib_ride.analysis.captions import SOLVED
+from rllib_ride.analysis.curves import BONUS, RETURN
 from rllib_ride.analysis.report import states, title
 from rllib_ride.analysis.runs import Run
 from rllib_ride.analysis.tables import results_rows, results_table
@@ -14,14 +15,18 @@ from rllib_ride.analysis.tasks import task_key, title_of
 if TYPE_CHECKING:
     import wandb_workspaces.reports.v2 as wr
 
-# RLlib's results as Ray's W&B callback names them.
-FRAMES = "num_env_steps_sampled_lifetime"
+# Columns of curve.csv, which `rllib-ride run --wandb` logs under their own names.
+FRAMES = "frames"
 PANELS = {
-    "Return, mean of the last 100 episodes": "env_runners/episode_return_mean",
-    "Intrinsic reward, mean of a frame": "learners/intrinsic/intrinsic_reward_mean",
+    "Return, mean of the last 100 episodes": RETURN,
+    "Intrinsic reward, mean of a frame": BONUS,
 }
-# The trial is one nested entry of a run's config; W&B puts `value` behind the first name.
-_METHOD, _ENV, _OPTIONS = "trial.value.method", "trial.value.env", "trial.value.env_options"
+# Entries of run.json, which is a run's config; W&B puts `value` behind the first name.
+METHOD, ENV, OPTIONS = "method.value", "env.value", "env_options.value"
+GROUPED = (
+    "A panel has a line a method: runs of one that differ in algorithm, preset or settings, which "
+    "the sentences above it tell apart, are averaged."
+)
 _LONGEST_TITLE = 128
 
 
@@ -42,7 +47,7 @@ def wandb_report(
     import wandb_workspaces.reports.v2 as wr
 
     projects = sorted({run.experiment for run in runs})
-    blocks: list = [wr.P(states(runs)), wr.P(SOLVED)]
+    blocks: list = [wr.P(states(runs)), wr.P(SOLVED), wr.P(GROUPED)]
     for task in sorted({run.task for run in runs}, key=task_key):
         of_task = [run for run in runs if run.task == task]
         blocks += [wr.H2(title_of(task)), *(wr.P(text) for text in _sentences(of_task, threshold))]
@@ -91,14 +96,14 @@ def _runsets(runs: Sequence[Run], entity: str) -> list[wr.Runset]:
     import wandb_workspaces.reports.v2 as wr
 
     env, options = runs[0].env, runs[0].env_options
-    wanted = {_ENV: env, **{f"{_OPTIONS}.{key}": value for key, value in options.items()}}
+    wanted = {ENV: env, **{f"{OPTIONS}.{key}": value for key, value in options.items()}}
     return [
         wr.Runset(
             entity=entity,
             project=project,
             name=project,
             filters=" and ".join(f"Config({key!r}) = {value!r}" for key, value in wanted.items()),
-            groupby=[f"config.{_METHOD}"],
+            groupby=[f"config.{METHOD}"],
         )
         for project in sorted({run.experiment for run in runs})
     ]
@@ -114,7 +119,7 @@ def _panels() -> list:
             y=[metric],
             title_x="frames",
             title_y=text,
-            groupby=wr.Config(_METHOD),
+            groupby=wr.Config(METHOD),
             groupby_aggfunc="mean",
             groupby_rangefunc="stddev",
             layout=wr.Layout(x=12 * column, y=0, w=12, h=8),

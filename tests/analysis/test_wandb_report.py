@@ -1,11 +1,14 @@
 import json
 import socket
+from types import SimpleNamespace
 
 import pytest
 
 from helpers.run_folders import write_trial
+from helpers.trials import trial
 from rllib_ride.analysis import wandb_report
 from rllib_ride.analysis.runs import read_runs
+from rllib_ride.experiments.wandb import WandbCallback
 
 pytest.importorskip("wandb_workspaces")
 
@@ -49,7 +52,7 @@ def test_a_section_a_task_with_text_before_its_panels(runs):
 
     kinds = [block["type"] for block in blocks if texts([block]) != [""] or "metadata" in block]
     assert kinds == [
-        *["paragraph"] * 2,
+        *["paragraph"] * 3,
         *["heading", "paragraph", "paragraph", "panel-grid"],
         *["heading", "paragraph", "panel-grid"],
     ]
@@ -68,14 +71,12 @@ def test_panels_are_the_tasks_runs_by_method(runs):
     def filters(runset):
         return {f["key"]["name"]: (f["op"], f["value"]) for f in runset["filters"]["filters"]}
 
-    assert filters(first) == filters(second) == {"trial.value.env": ("=", "A-v0")}
+    assert filters(first) == filters(second) == {"env.value": ("=", "A-v0")}
     assert filters(only) == {
-        "trial.value.env": ("=", "B-v0"),
-        "trial.value.env_options.singleton_seed": ("=", 1),
+        "env.value": ("=", "B-v0"),
+        "env_options.value.singleton_seed": ("=", 1),
     }
-    assert {g["name"] for s in (first, second, only) for g in s["grouping"]} == {
-        "trial.value.method"
-    }
+    assert {g["name"] for s in (first, second, only) for g in s["grouping"]} == {"method.value"}
 
 
 def test_each_grid_has_a_line_plot_of_return_and_of_intrinsic_reward(runs):
@@ -85,33 +86,39 @@ def test_each_grid_has_a_line_plot_of_return_and_of_intrinsic_reward(runs):
         panels = block["metadata"]["panelBankSectionConfig"]["panels"]
         configs = [panel["config"] for panel in panels]
         assert [config["metrics"] for config in configs] == [
-            ["env_runners/episode_return_mean"],
-            ["learners/intrinsic/intrinsic_reward_mean"],
+            ["return_mean"],
+            ["intrinsic_reward_mean"],
         ]
         for config in configs:
-            assert config["xAxis"] == "num_env_steps_sampled_lifetime"
-            assert config["groupBy"] == "trial.value.method"
+            assert config["xAxis"] == "frames"
+            assert config["groupBy"] == "method.value"
             assert (config["groupAgg"], config["groupArea"]) == ("mean", "stddev")
         left, right = (panel["layout"] for panel in panels)
         assert left["x"] + left["w"] <= right["x"]
 
 
-def test_metrics_are_those_that_rllib_reports_and_ray_logs():
-    """The names `Progress` reads, joined as Ray's W&B callback joins them."""
-    from ray.rllib.utils.metrics import (
-        ENV_RUNNER_RESULTS,
-        EPISODE_RETURN_MEAN,
-        LEARNER_RESULTS,
-        NUM_ENV_STEPS_SAMPLED_LIFETIME,
+def test_panels_and_filters_go_by_what_the_callback_logs(tmp_path, monkeypatch):
+    """The names `rllib-ride run --wandb` gives W&B: columns of the curve, entries of the record."""
+    wandb = pytest.importorskip("wandb")
+    options = {"singleton_seed": 1}
+    folder = write_trial(
+        tmp_path, record=trial(env_options=options).to_dict(), frames=[10], return_mean=[0.5],
+        intrinsic_reward_mean=[0.1],
+    )  # fmt: skip
+    started, rows = [], []
+    run = SimpleNamespace(dir=folder, step=0, log=lambda row, step: rows.append(row))
+    monkeypatch.setattr(wandb, "init", lambda **given: started.append(given) or run)
+    tune_trial = SimpleNamespace(
+        path=str(folder), trial_id="t", config={"trial": trial(env_options=options).to_dict()}
     )
 
-    from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID
+    WandbCallback("online", "x", artifacts=False).on_trial_start(0, [tune_trial], tune_trial)
 
-    assert wandb_report.FRAMES == NUM_ENV_STEPS_SAMPLED_LIFETIME
-    assert list(wandb_report.PANELS.values()) == [
-        f"{ENV_RUNNER_RESULTS}/{EPISODE_RETURN_MEAN}",
-        f"{LEARNER_RESULTS}/{INTRINSIC_MODULE_ID}/intrinsic_reward_mean",
-    ]
+    (given,), (row,) = started, rows
+    assert {wandb_report.FRAMES, *wandb_report.PANELS.values()} <= row.keys()
+    names = (wandb_report.METHOD, wandb_report.ENV, wandb_report.OPTIONS)
+    logged = [given["config"][name.removesuffix(".value")] for name in names]
+    assert logged == ["ride", "MiniGrid-Empty-5x5-v0", options]
 
 
 def test_it_goes_to_the_first_experiments_project(runs):

@@ -3,68 +3,137 @@
 from __future__ import annotations
 
 import zlib
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
-from rllib_ride.run_files import dotted
+from rllib_ride.analysis.settings import algorithm_of, entry_of, settings_of
 
 _LONGEST = 24  # characters of a value that a legend can hold
-_LONGEST_NAME = 120  # of all of them together
+_LONGEST_KEY, _LONGEST_NAME = 40, 120  # of a setting's name, and of all of them together
+_UNTOLD = object()
 
 
 def variants(facts: Sequence[Mapping[str, Any]]) -> list[str]:
-    """For each run what sets it apart from others of its environment and method, seeds aside.
+    """For each run what sets it apart from the others of a report, seeds aside; empty if nothing.
 
-    That is its preset, if there are several, and the config values in which runs of this preset
-    differ, such as `tuned, lr=0.0001`; empty where there is nothing.
+    That is its algorithm, if the report has several; its preset, if there are several of one
+    algorithm; and the settings in which runs of its task differ, method, algorithm and preset being
+    the same, such as `PPO, lr=0.0001`. A value that more than half of the different settings of
+    these runs on all tasks have goes without saying: in a search around one setting each other is
+    named by what it changes, and where a task was searched its usual runs are named as elsewhere.
 
     Args:
         facts: What each run's `run.json` holds.
     """
-    of_method = defaultdict(list)
-    for index, fact in enumerate(facts):
-        of_method[fact["env"], repr(fact.get("env_options")), fact["method"]].append(index)
+    trainers = [(algorithm_of(fact["config"]), str(fact.get("preset") or "")) for fact in facts]
+    algorithms = {algorithm for algorithm, _ in trainers}
+    has_algorithms, has_presets = len(algorithms) > 1, len(set(trainers)) > len(algorithms)
     names = [""] * len(facts)
-    for indices in of_method.values():
-        of_preset = defaultdict(list)
-        for index in indices:
-            of_preset[fact_preset(facts[index])].append(index)
-        for preset, peers in of_preset.items():
-            differing = _differing([_settings(facts[index]["config"]) for index in peers])
-            for index, settings in zip(peers, differing, strict=True):
-                parts = [preset, *settings] if len(of_preset) > 1 else settings
-                names[index] = _short(", ".join(filter(None, parts)), _LONGEST_NAME)
+    methods = [(fact["method"], *trainer) for fact, trainer in zip(facts, trainers, strict=True)]
+    for (_, algorithm, preset), indices in _groups(methods).items():
+        common = [algorithm] * has_algorithms + [preset] * has_presets
+        peers = [facts[index] for index in indices]
+        tasks = [(fact["env"], repr(fact.get("env_options"))) for fact in peers]
+        differing = _differing(tasks, [settings_of(fact["config"]) for fact in peers])
+        for index, settings in zip(indices, differing, strict=True):
+            name = ", ".join(filter(None, [*common, *settings]))
+            names[index] = _short(name, _LONGEST_NAME)
     return names
 
 
-def fact_preset(fact: Mapping[str, Any]) -> str:
-    """The preset a run started from; empty if its record has none."""
-    return str(fact.get("preset") or "")
-
-
-def _differing(configs: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """Of each config `key=value` for the keys in which not all are equal."""
-    keys = sorted({key for config in configs for key in config})
-    keys = [key for key in keys if len({repr(config.get(key)) for config in configs}) > 1]
-    return [
-        [f"{_text(key.rpartition('.')[2])}={_text(config.get(key))}" for key in keys]
-        for config in configs
+def _differing(tasks: Sequence[Hashable], runs: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """Of each run `key=value` for the settings that tell it from others of its task."""
+    columns = _columns(runs)
+    varied = [
+        (name, indices)
+        for name, column in columns.items()
+        for indices in _groups(tasks).values()
+        if len({_identity(column[index]) for index in indices} - {_UNTOLD}) > 1
     ]
+    usual = _usual(tasks, {name: columns[name] for name, _ in varied})
+    parts: list[list[str]] = [[] for _ in runs]
+    for name, indices in varied:
+        key = _printed(_short_name(name, columns), _LONGEST_KEY)
+        values = [columns[name][index] for index in indices]
+        # Beside a run that does not tell it, one that goes without saying would look the same.
+        unsaid = _UNTOLD if _UNTOLD in values else usual[name]
+        for index, value, text in zip(indices, values, _texts(values), strict=True):
+            if value is not _UNTOLD and _identity(value) != unsaid:
+                parts[index].append(f"{key}={text}")
+    return parts
 
 
-def _settings(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The config without levels, without the seed and without what RLlib keeps for itself."""
-    return {
-        key: value
-        for key, value in dotted(config).items()
-        if key != "seed" and value != {} and not any(part[:1] == "_" for part in key.split("."))
+def _columns(runs: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Of each setting its value in each run, `_UNTOLD` if the code did not have its entry yet."""
+    entries = [{entry_of(name) for name in run} for run in runs]
+    columns = {}
+    for name in sorted({name for run in runs for name in run}):
+        entry = entry_of(name)
+        columns[name] = [
+            run.get(name) if entry in of_run else _UNTOLD
+            for run, of_run in zip(runs, entries, strict=True)
+        ]
+    return columns
+
+
+def _usual(tasks: Sequence[Hashable], columns: Mapping[str, Sequence[Any]]) -> dict[str, Hashable]:
+    """Of each column what more than half of the different rows have, `_UNTOLD` without such."""
+    rows = {
+        (task, *map(_identity, row)) for task, *row in zip(tasks, *columns.values(), strict=True)
     }
+    usual = {}
+    for at, name in enumerate(columns, start=1):
+        value, count = Counter(row[at] for row in rows).most_common(1)[0]
+        usual[name] = value if 2 * count > len(rows) else _UNTOLD
+    return usual
 
 
-def _text(value: object) -> str:
-    text = f"{value:g}" if isinstance(value, float) else str(value)
-    return _short(text if text.isprintable() else ascii(value), _LONGEST)
+def _groups(keys: Sequence[Hashable]) -> dict[Any, list[int]]:
+    """The indices at which each key stands."""
+    groups = defaultdict(list)
+    for index, key in enumerate(keys):
+        groups[key].append(index)
+    return groups
+
+
+def _identity(value: Any) -> Hashable:
+    """Equal for equal values, of 1 and 1.0 and of two NaN too."""
+    is_number = isinstance(value, int | float) and value == value
+    return value if is_number or value is _UNTOLD else repr(value)
+
+
+def _short_name(name: str, known: Iterable[str]) -> str:
+    """The least of the end of a dotted name that is no end of another's."""
+    parts = name.split(".")
+    for start in range(len(parts) - 1, 0, -1):
+        end = ".".join(parts[start:])
+        if sum(f".{other}".endswith(f".{end}") for other in known) == 1:
+            return end
+    return name
+
+
+def _texts(values: Sequence[Any]) -> list[str]:
+    """Different values as different texts, and as short ones as that allows."""
+    texts = [_text(value) for value in values]
+    if len(set(texts)) == len({_identity(value) for value in values}):
+        return texts
+    return [_printed(repr(value), _LONGEST) for value in values]
+
+
+def _text(value: Any) -> str:
+    match value:
+        case float():
+            text = f"{value:g}"
+        case [[0, float() as first], [int() as frames, float() as last]] if frames < 10**15:
+            text = f"{first:g} to {last:g} at {frames / 1e6:g}M"
+        case _:
+            text = str(value)
+    return _printed(text, _LONGEST)
+
+
+def _printed(text: str, longest: int) -> str:
+    return _short(text if text.isprintable() else ascii(text), longest)
 
 
 def _short(text: str, longest: int) -> str:

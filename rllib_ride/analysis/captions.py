@@ -34,7 +34,8 @@ SCORED = (
     "A run's score is its return, mean over 100 episodes, at one frame for all runs of a task: the "
     "furthest that half the seeds of every method have reached, so that no method is compared at "
     "more training than another. Seeds that ended before 95% of it have no score, but for those "
-    "that were to end at a return and did: they keep their last one. 'all tasks' has the methods "
+    "that were to end at a return and did: they keep their last one. Nor have those that had not "
+    "ended 100 episodes by then. 'all tasks' has the methods "
     "with scores in more than half of the tasks whose returns are between -1 and 1, and of these "
     "tasks those in which each of them has scores; of each the same number of seeds."
 )

@@ -16,6 +16,7 @@ from rllib_ride.analysis.captions import CAPTIONS, LEFT_OUT, SCORED, SOLVED
 from rllib_ride.analysis.curves import (
     BONUS,
     RETURN,
+    VALUES,
     curve_table,
     draw_curves,
     has_values,
@@ -68,11 +69,18 @@ def write_report(
         wrong or missing: the notes of `readings`, and what could not be computed.
 
     Raises:
-        ValueError: No run has reported anything.
+        ValueError: No run has reported a return or an intrinsic reward.
     """
     runs = readings.runs
-    if all(run.curve.empty for run in runs):
-        raise ValueError("\n".join([*readings.notes, "no run has anything to report yet"]))
+    if not any(has_values(runs, value) for value in VALUES):
+        raise ValueError(
+            "\n".join(
+                [
+                    *readings.notes,
+                    "no run has anything to report yet: neither a return nor an intrinsic reward",
+                ]
+            )
+        )
     tables, notes = _tables(runs, threshold)
     notes = [*readings.notes, *notes]
     made = made_by(command, runs)

@@ -7,14 +7,28 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from rllib_ride.analysis.curve_file import read_curve
 from rllib_ride.analysis.states import State, state_of, was_resumed
 from rllib_ride.analysis.variants import variants
 from rllib_ride.reading import MIB, read_json
-from rllib_ride.run_files import CURVE_FILE, RECORD_FILE, TRIALS_FILE, resumptions
+from rllib_ride.run_files import CURVE_FILE, RECORD_FILE, TRIALS_FILE, WINDOW, resumptions
 from rllib_ride.wording import shown
+
+
+@dataclass(frozen=True)
+class Code:
+    """What trained a run, or a part of it.
+
+    Attributes:
+        git_commit: Its commit, None if the record has none.
+        versions: Package and version, pairs.
+    """
+
+    git_commit: str | None
+    versions: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -36,8 +50,7 @@ class Run:
         solved: Whether it has ended because of its return (`stop_at_return`), so that more frames
             would have told no more.
         resumed: Whether it has gone on from a checkpoint.
-        git_commit: Commit of the code that ran, None if its record has none.
-        versions: Of the packages that ran.
+        code: What it began with, and what it went on with wherever that was another.
     """
 
     env: str
@@ -52,8 +65,7 @@ class Run:
     state: State = State.UNKNOWN
     solved: bool = False
     resumed: bool = False
-    git_commit: str | None = None
-    versions: Mapping[str, str] = field(default_factory=dict)
+    code: tuple[Code, ...] = (Code(None, ()),)
 
     @property
     def task(self) -> str:
@@ -70,6 +82,15 @@ class Run:
     def frames(self) -> int:
         """Frames it has reached."""
         return int(self.curve["frames"].iloc[-1]) if len(self.curve) else 0
+
+    @property
+    def returns(self) -> np.ndarray:
+        """Frames and mean return of each report that is over `WINDOW` episodes, [reports, 2].
+
+        The first episodes to end are the lucky ones, for they are the short ones.
+        """
+        whole = self.curve[~(self.curve["episodes"] < WINDOW)]
+        return whole[["frames", "return_mean"]].dropna().to_numpy()
 
 
 @dataclass(frozen=True)
@@ -138,6 +159,7 @@ def _read_run(folder: Path, fact: Mapping[str, Any], variant: str, notes: list[s
             f"began with; {', '.join(changed)} changed on the way"
         )
     frames_asked = fact.get("frames")
+    code = tuple(map(_code, [fact, *resumptions(fact)]))
     run = Run(
         env=fact["env"],
         method=fact["method"],
@@ -149,11 +171,20 @@ def _read_run(folder: Path, fact: Mapping[str, Any], variant: str, notes: list[s
         experiment=fact.get("experiment") or _printable(folder.resolve().parent.name),
         frames_asked=frames_asked,
         solved=_is_solved(fact, curve),
-        resumed=was_resumed(folder),
-        git_commit=fact.get("git_commit"),
-        versions={name: str(version) for name, version in (fact.get("versions") or {}).items()},
+        resumed=len(code) > 1 or was_resumed(folder),
+        code=code,
     )
     return replace(run, state=state_of(folder, run.frames, frames_asked, ended="ended" in fact))
+
+
+def _code(entry: Mapping[str, Any]) -> Code:
+    """By a record, or an entry of its `resumed`, of which nobody has looked at the values."""
+    commit, versions = entry.get("git_commit"), entry.get("versions")
+    if not isinstance(commit, str) or _fault(commit):
+        commit = None
+    if not isinstance(versions, dict) or _fault(versions):
+        versions = {}
+    return Code(commit, tuple((name, str(version)) for name, version in sorted(versions.items())))
 
 
 def _changed_on_the_way(fact: Mapping[str, Any]) -> list[str]:

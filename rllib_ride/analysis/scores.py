@@ -32,14 +32,12 @@ def scores(runs: Sequence[Run]) -> pd.DataFrame:
     method would stand for all.
 
     Columns:
-        env, method, seed: The run; none for a run that has not come so far.
+        env, method, seed: The run; none for a run that has not come so far, or had not ended its
+            first 100 episodes by then.
         frames: Where it is scored.
         score: Its score.
     """
-    curves = {
-        (run.task, run.label, run.seed): run.curve[["frames", "return_mean"]].dropna().to_numpy()
-        for run in runs
-    }
+    curves = {(run.task, run.label, run.seed): run.returns for run in runs}
     curves = {key: curve for key, curve in curves.items() if len(curve)}
     solved = {(run.task, run.label, run.seed) for run in runs if run.solved}
     rows = []
@@ -49,7 +47,7 @@ def scores(runs: Sequence[Run]) -> pd.DataFrame:
         reach = {k: furthest if k in solved else curve[-1, 0] for k, curve in of_task.items()}
         frames = _frames_of_half(reach)
         for (_, label, seed), curve in of_task.items():
-            if reach[task, label, seed] >= _SHORT * frames:
+            if curve[0, 0] <= frames and reach[task, label, seed] >= _SHORT * frames:
                 score = float(np.interp(frames, curve[:, 0], curve[:, 1]))
                 rows.append((task, label, seed, frames, score))
     return pd.DataFrame(rows, columns=["env", "method", "seed", "frames", "score"])

@@ -10,9 +10,10 @@ from pathlib import Path
 
 from rllib_ride.run_files import CURVE_FILE
 
+_RESULTS = "result.json"
 # Longer than any iteration takes: a run that writes nothing for so long is not running any more.
 _SILENT_S = 300.0
-# A line of Tune's result.json is some ten thousand characters.
+# A line of Tune's results is some ten thousand characters.
 _LAST_LINE_BYTES = 1 << 18
 
 
@@ -48,7 +49,8 @@ def state_of(
         return State.FAILED
     if frames == 0:
         return State.NO_REPORT
-    if time.time() - reported < _SILENT_S:
+    # A copy of the curve, as in a fresh clone, is new too, but comes without Tune's files.
+    if (folder / _RESULTS).exists() and time.time() - reported < _SILENT_S:
         return State.RUNNING
     return State.UNKNOWN if frames_asked is None else State.STOPPED
 
@@ -56,10 +58,11 @@ def state_of(
 def was_resumed(folder: Path) -> bool:
     """Whether the run has gone on from a checkpoint, by the last result that Tune wrote of it.
 
-    False as well where only `curve.csv` and `run.json` were kept: nothing there tells it.
+    False as well where only `curve.csv` and `run.json` were kept: there the record alone tells it,
+    and only of a run that went on with other code.
     """
     try:
-        result = _last_line(folder / "result.json")
+        result = _last_line(folder / _RESULTS)
         counts = json.loads(result)
         return int(counts["iterations_since_restore"]) < int(counts["training_iteration"])
     except (OSError, OverflowError, RecursionError, ValueError, KeyError, TypeError):

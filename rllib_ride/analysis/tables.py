@@ -11,7 +11,6 @@ from rllib_ride.analysis.palette import sort_key
 from rllib_ride.analysis.paper_claims import paper_says
 from rllib_ride.analysis.runs import Run
 from rllib_ride.analysis.tasks import task_key, threshold_of
-from rllib_ride.run_files import WINDOW
 
 
 def results_table(runs: Sequence[Run], threshold: float | None = None) -> pd.DataFrame:
@@ -50,7 +49,7 @@ def runs_table(runs: Sequence[Run]) -> pd.DataFrame:
         state: `State`, and `resumed` where the run has gone on from a checkpoint.
         frames, frames_asked: Reached, and to reach; the latter NaN if its record has none.
         return_mean: Its last mean return over 100 episodes, NaN where there is none.
-        git_commit: Commit of the code that ran.
+        git_commit: Commit of the code that ran; several where it went on with another.
     """
     return pd.DataFrame(
         {
@@ -63,7 +62,7 @@ def runs_table(runs: Sequence[Run]) -> pd.DataFrame:
             "frames": run.frames,
             "frames_asked": run.frames_asked if run.frames_asked is not None else np.nan,
             "return_mean": _last(run.curve["return_mean"]),
-            "git_commit": run.git_commit or "",
+            "git_commit": ", ".join(dict.fromkeys(c.git_commit for c in run.code if c.git_commit)),
         }
         for run in sorted(runs, key=lambda r: (task_key(r.task), sort_key(r.label), r.seed))
     )
@@ -174,7 +173,7 @@ def _row(runs: Sequence[Run], threshold: float | None) -> dict[str, object]:
     final = pd.Series([_last(run.curve["return_mean"]) for run in runs], dtype=float).dropna()
     if threshold is None:
         threshold = threshold_of(first.env)
-    solved = pd.Series([_frames_to(run.curve, threshold) for run in runs], dtype=float).dropna()
+    solved = pd.Series([_frames_to(run.returns, threshold) for run in runs], dtype=float).dropna()
     return {
         "env": first.task,
         "method": first.label,
@@ -197,11 +196,9 @@ def _last(values: pd.Series) -> float:
     return float(finite.iloc[-1]) if len(finite) else np.nan
 
 
-def _frames_to(curve: pd.DataFrame, threshold: float) -> float:
-    # The first episodes to end are the lucky ones, for they are the short ones.
-    too_few = curve["episodes"] < WINDOW
-    reached = curve["frames"][(curve["return_mean"] >= threshold) & ~too_few]
-    return float(reached.iloc[0]) if len(reached) else np.nan
+def _frames_to(returns: np.ndarray, threshold: float) -> float:
+    reached = returns[returns[:, 1] >= threshold]
+    return float(reached[0, 0]) if len(reached) else np.nan
 
 
 def _range(row: tuple) -> str:

@@ -12,6 +12,7 @@ from matplotlib.image import imread
 from helpers.html_page import Page, svg_root
 from helpers.run_folders import write_trial
 from rllib_ride.analysis.curves import BONUS, RETURN
+from rllib_ride.analysis.provenance import made_by
 from rllib_ride.analysis.report import drawn_runs, states, write_report
 from rllib_ride.analysis.runs import read_runs
 from rllib_ride.analysis.tasks import MINIGRID_FIGURE
@@ -126,7 +127,7 @@ def test_under_each_figure_stand_its_command_and_versions(page):
 def test_says_how_far_each_run_has_come(readings, page, out):
     markdown = (out / "tables.md").read_text()
 
-    told = "13 runs: 10 done, 1 failed, 1 running, 1 no report yet."
+    told = "13 runs: 10 done, 1 failed, 1 stopped early, 1 no report yet."
     assert told in page.text and told in markdown
     assert f"| maze | {N7S4} | ride | 3 | failed | 400 of 1,000 | 0.000 |" in markdown
     assert f"| maze | {N7S4} | ride | 5 | no report yet | 0 of 1,000 | - |" in markdown
@@ -186,6 +187,31 @@ def test_before_any_report_nothing_is_written(tmp_path):
     with pytest.raises(ValueError, match="no run has anything to report yet"):
         write_report(read_runs([tmp_path / "runs"]), tmp_path / "out", command="")
     assert not (tmp_path / "out").exists()
+
+
+def test_of_rows_without_return_and_bonus_nothing_is_written(tmp_path):
+    """Of `none` before its first episode ends; with a bonus beside it there is a report."""
+    none = write_trial(
+        tmp_path / "none", method="none", frames=[1], return_mean=[None],
+        intrinsic_reward_mean=[None],
+    )  # fmt: skip
+    with pytest.raises(ValueError, match="no run has anything to report yet"):
+        write_report(read_runs([none]), tmp_path / "out", command="")
+    assert not (tmp_path / "out").exists()
+
+    ride = write_trial(tmp_path / "ride", frames=[1], return_mean=[None])
+    files, _ = write_report(read_runs([none, ride]), tmp_path / "out", command="")
+
+    assert set(pd.read_csv(tmp_path / "out" / "curves.csv")["value"]) == {BONUS}
+
+
+def test_a_run_that_went_on_with_other_code_is_trained_by_both(tmp_path):
+    resumed = [{"git_commit": "b", "versions": {"ray": "2"}, "changed": {}}]
+    write_trial(tmp_path, frames=[1], record={"git_commit": "a", "resumed": resumed})
+
+    _, _, line = made_by("", read_runs([tmp_path]).runs)
+
+    assert line == ("1 run trained by commit a with unknown versions, then by commit b with ray 2.")
 
 
 @pytest.mark.slow

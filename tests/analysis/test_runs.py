@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from helpers.run_folders import write_trial
-from rllib_ride.analysis.runs import read_runs
+from rllib_ride.analysis.runs import Code, read_runs
 from rllib_ride.analysis.states import State
 
 
@@ -29,7 +29,7 @@ def test_reads_facts_and_curve_of_every_trial(tmp_path):
     assert (ride.experiment, none.experiment) == ("maze", tmp_path.name)
     assert (ride.task, none.task) == ("Env-v0 (singleton_seed=1)", "Env-v0")
     assert (ride.frames, ride.frames_asked, ride.state) == (20, 20, State.DONE)
-    assert (ride.git_commit, ride.versions) == ("abc", {"ray": "2.60.0"})
+    assert (ride.code, ride.resumed) == ((Code("abc", (("ray", "2.60.0"),)),), False)
     np.testing.assert_array_equal(ride.curve["return_mean"], [np.nan, 0.5])
     assert none.curve["return_mean"].tolist() == [0.25]
 
@@ -65,6 +65,17 @@ def test_runs_of_one_method_with_other_settings_have_other_labels(tmp_path):
     labels = [run.label for run in read_runs([tmp_path]).runs]
 
     assert sorted(labels) == ["none", *["ride (coef=0.1)"] * 2, *["ride (coef=0.2)"] * 2]
+
+
+def test_settings_that_look_alike_are_no_doubles(tmp_path):
+    for lr in (0.1, 0.1000000001):
+        write_trial(tmp_path, config={"lr": lr}, frames=[1])
+
+    readings = read_runs([tmp_path])
+
+    labels = sorted(run.label for run in readings.runs)
+    assert labels == ["ride (lr=0.1)", "ride (lr=0.1000000001)"]
+    assert readings.notes == []
 
 
 def test_of_two_runs_that_claim_one_trial_the_further_one_is_used(tmp_path):
@@ -160,6 +171,18 @@ def test_a_trial_that_went_on_with_other_settings_is_used_and_told(tmp_path):
     assert len(readings.runs) == 3
     (note,) = readings.notes
     assert note.startswith(f"{path / 'run.json'}: ") and "gamma, lr changed on the way" in note
+
+
+def test_a_run_that_went_on_with_other_code_was_resumed_and_tells_of_both(tmp_path):
+    code = {"git_commit": "a", "versions": {"ray": "1"}}
+    later = {"git_commit": "b", "versions": {"ray": "2"}, "changed": {}}
+    spoiled = {"git_commit": "\n", "versions": [3], "changed": {}}
+    write_trial(tmp_path, frames=[1], record={**code, "resumed": [later, spoiled]})
+
+    (run,) = read_runs([tmp_path]).runs
+
+    assert run.resumed
+    assert run.code == (Code("a", (("ray", "1"),)), Code("b", (("ray", "2"),)), Code(None, ()))
 
 
 def test_of_many_settings_changed_on_the_way_some_are_named(tmp_path):

@@ -57,6 +57,22 @@ def test_a_run_that_has_ended_solved_keeps_its_last_value(tmp_path):
     np.testing.assert_allclose(got["score"], [0.1, 0.7, 0.7])
 
 
+def test_a_run_is_not_scored_at_more_training_than_the_others(tmp_path):
+    """`none` is read at 100; `late` has its first return after that, `few` of few episodes."""
+    write_trial(tmp_path, method="none", frames=[0, 100], return_mean=[0.0, 0.1])
+    write_trial(tmp_path, method="late", frames=[50, 150, 200], return_mean=[None, 0.8, 0.8])
+    write_trial(
+        tmp_path, method="few", frames=[50, 150, 200], return_mean=[0.9, 0.7, 0.7],
+        episodes=[99, 100, 200],
+    )  # fmt: skip
+    write_trial(tmp_path, method="ride", frames=[0, 200], return_mean=[0.0, 0.4])
+
+    got = scores(read_runs([tmp_path]).runs).sort_values("method")
+
+    assert got["method"].tolist() == ["none", "ride"]
+    np.testing.assert_allclose(got["score"], [0.1, 0.2])
+
+
 def test_without_a_value_there_is_no_score(tmp_path):
     write_trial(tmp_path, frames=[1, 2], return_mean=[None, None])
 

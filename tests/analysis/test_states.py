@@ -35,7 +35,16 @@ def test_state_is_told_from_frames_and_files(tmp_path, frames, asked, curve, err
     if error is not None:
         touch(tmp_path / "error.txt", seconds_ago=error)
 
+    touch(tmp_path / "result.json", seconds_ago=10)
+
     assert state_of(tmp_path, frames, asked) is state
+
+
+def test_a_curve_that_is_new_because_it_was_copied_is_no_running_one(tmp_path):
+    touch(tmp_path / "curve.csv", seconds_ago=10)
+
+    assert state_of(tmp_path, 400, 1000) is State.STOPPED
+    assert state_of(tmp_path, 400, None) is State.UNKNOWN
 
 
 def result(iteration, since_restore, padding=0):

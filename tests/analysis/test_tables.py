@@ -124,9 +124,18 @@ def test_each_run_says_how_far_it_has_come(tmp_path):
 
     assert [(row["seed"], row["state"], row["frames"]) for row in rows] == [
         ("1", "done, resumed", "205 of 200"),
-        ("2", "running", "100 of 200"),
+        ("2", "stopped early", "100 of 200"),
         ("3", "failed", "0 of 200"),
     ]
+
+
+def test_a_run_that_went_on_with_other_code_has_all_its_commits(tmp_path):
+    resumed = [{"git_commit": commit, "changed": {}} for commit in ("b", "a", None)]
+    write_trial(tmp_path, record={"git_commit": "a", "resumed": resumed}, frames=[1])
+
+    (row,) = runs_table(read_runs([tmp_path]).runs).to_dict("records")
+
+    assert (row["git_commit"], row["state"]) == ("a, b", "unknown, resumed")
 
 
 def test_a_bar_in_a_cell_does_not_end_it():

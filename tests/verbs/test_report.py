@@ -36,7 +36,7 @@ def test_json_is_one_document(tmp_path, capsys):
     assert code == DONE
     assert told["files"][0] == str(tmp_path / "out" / "index.html")
     (run,) = told["runs"]
-    assert (run["frames"], run["frames_asked"], run["state"]) == (2, 9, "running")
+    assert (run["frames"], run["frames_asked"], run["state"]) == (2, 9, "stopped early")
     assert run["return_mean"] is None and told["wandb"] is None
     assert told["notes"] == err.splitlines() and len(told["notes"]) == 1
 

@@ -52,12 +52,17 @@ _DASHES: tuple[LineStyleType, ...] = (
 def line_styles(labels: Iterable[str]) -> dict[str, LineStyle]:
     """A style for each label: the paper's methods always have their own, others what is free.
 
-    Styles repeat where there are more other labels than free ones (40).
+    Where a method is drawn in variants alone, the first of them has its style. Styles repeat where
+    there are more other labels than free ones (40).
     """
     labels = list(dict.fromkeys(labels))
+    first: dict[str, str] = {}
+    for label in sorted(labels, key=lambda label: label not in _METHODS):  # stable
+        first.setdefault(_method(label), label)
+    own = {first[method]: style for method, style in _METHODS.items() if method in first}
     combinations = [LineStyle(c, d) for d, c in itertools.product(_DASHES, _COLORS)]
     free = itertools.cycle(style for style in combinations if style not in _METHODS.values())
-    return {label: _METHODS[label] if label in _METHODS else next(free) for label in labels}
+    return {label: own[label] if label in own else next(free) for label in labels}
 
 
 def literal(text: str) -> str:
@@ -70,6 +75,11 @@ def sort_key(label: str) -> tuple[int, str]:
 
     A grid search's variants stand where their method does.
     """
-    method = label.partition(" ")[0]
+    method = _method(label)
     position = list(_METHODS).index(method) if method in _METHODS else len(_METHODS)
     return position, label
+
+
+def _method(label: str) -> str:
+    """The method of a label, which may be a variant's."""
+    return label.partition(" ")[0]

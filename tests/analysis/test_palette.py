@@ -13,6 +13,15 @@ def test_a_method_looks_the_same_whatever_it_is_drawn_with(method):
     assert line_styles(["mine", "theirs", method])[method] == alone
 
 
+def test_of_variants_alone_the_first_looks_like_its_method():
+    plain = line_styles(["ride", "none"])
+    styles = line_styles(["ride (IMPALA)", "ride (PPO)", "none (PPO)", "mine (PPO)"])
+
+    assert styles["ride (IMPALA)"] == plain["ride"] and styles["none (PPO)"] == plain["none"]
+    assert len(set(styles.values())) == 4
+    assert line_styles(["ride (lr=1)", "ride"])["ride"] == plain["ride"]
+
+
 def test_forty_lines_differ_and_none_looks_like_a_paper_method():
     styles = line_styles([*PAPER, *(f"ride (lr={i})" for i in range(35))])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter, OrderedDict
 
 import gymnasium as gym
@@ -13,7 +14,6 @@ from rllib_ride.intrinsic.method import IntrinsicMethod
 from rllib_ride.intrinsic.networks import Embedding, InverseModel
 from rllib_ride.intrinsic.transitions import Transitions
 
-NUM_EPISODES = 1024  # whose C is kept: more than go on at a time, as those that end are not told
 NUM_STATES = 128  # whose bonuses are found together: time and memory grow with the square
 
 
@@ -29,6 +29,7 @@ class E3b(IntrinsicMethod):
         action_space: Discrete, counted from 0, or Box.
         ridge: lambda, of C = lambda I before an episode's first state.
         inverse_loss_coef: w_inv, the weight of the inverse model's loss.
+        num_episodes: whose C is kept at most, those met last; at least as many as go on at a time.
 
     Raises:
         ValueError: a space is not supported.
@@ -40,14 +41,17 @@ class E3b(IntrinsicMethod):
         action_space: gym.Space,
         ridge: float = 0.1,
         inverse_loss_coef: float = 1.0,
+        num_episodes: int = 4096,
     ) -> None:
         super().__init__(observation_space, action_space)
         self.ridge = ridge
         self.inverse_loss_coef = inverse_loss_coef
+        self.num_episodes = num_episodes
         self.embedding = Embedding(observation_space)
         self.inverse_model = InverseModel(self.embedding.num_features, action_space)
         self._covariances: OrderedDict[int, Tensor] = OrderedDict()  # by episode, each [D, D]
         self._covariances_before = self._covariances  # the last bonus
+        self._has_forgotten = False
 
     @torch.no_grad()
     def bonus(self, transitions: Transitions) -> Tensor:
@@ -66,8 +70,7 @@ class E3b(IntrinsicMethod):
             bonus[:, rows], c = _pay(phi[:, rows], transitions.mask[:, rows], c)
             for episode, matrix in zip(episodes, c.float(), strict=True):
                 self._covariances[episode] = matrix.clone()  # a view would hold all of c
-        while len(self._covariances) > NUM_EPISODES:
-            self._covariances.popitem(last=False)
+        self._forget(transitions)
         return torch.where(transitions.mask, bonus.float(), 0.0)
 
     def loss(self, transitions: Transitions) -> tuple[Tensor, dict[str, Tensor]]:
@@ -99,10 +102,26 @@ class E3b(IntrinsicMethod):
     def _take(self, episode: int, begins: bool) -> Tensor:
         """C of an episode's states so far, [D, D], out of those kept."""
         c = self._covariances.pop(episode, None)
+        if c is None and not begins and self._has_forgotten:
+            warnings.warn(
+                f"E3B keeps {self.num_episodes} episodes and no longer knows one that goes on: its "
+                "bonus is too high until it ends; set num_episodes in method_config to at least "
+                "the number of environments of all EnvRunners together",
+                stacklevel=2,
+            )
         if begins or c is None:
             c = self.ridge * torch.eye(self.embedding.num_features)
         device = next(self.parameters()).device
         return c.to(device, torch.float64)
+
+    def _forget(self, transitions: Transitions) -> None:
+        """Drops the episodes that end with a batch, and those met least recently if too many."""
+        if transitions.ended is not None:
+            for episode in transitions.episode_ids[transitions.ended].tolist():
+                self._covariances.pop(episode, None)
+        while len(self._covariances) > self.num_episodes:
+            self._covariances.popitem(last=False)
+            self._has_forgotten = True
 
 
 def _pay(phi: Tensor, mask: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:

@@ -27,6 +27,8 @@ class Transitions:
         episode_ids: [B] 64-bit integers; an episode longer than T comes in several sequences, in
             one batch or in successive ones, all of one id.
         t_started: [B] integers, the step of its episode at which each sequence begins.
+        ended: [B] bool, True where an episode is known to end with its sequence; None if that is
+            known of none.
 
     Raises:
         ValueError: the shapes do not fit together, or the mask is not bool.
@@ -39,6 +41,7 @@ class Transitions:
     state_keys: Tensor
     episode_ids: Tensor
     t_started: Tensor
+    ended: Tensor | None = None
     _embedded: dict[Callable[[Tensor], Tensor], Tensor] | None = field(
         default=None, repr=False, compare=False
     )
@@ -53,6 +56,8 @@ class Transitions:
             "episode_ids": (tuple(self.episode_ids.shape), (b,)),
             "t_started": (tuple(self.t_started.shape), (b,)),
         }
+        if self.ended is not None:
+            shapes["ended"] = (tuple(self.ended.shape), (b,))
         for name, (shape, wanted) in shapes.items():
             if shape != wanted:
                 raise ValueError(
@@ -65,7 +70,8 @@ class Transitions:
     def to(self, device: torch.device) -> Transitions:
         """The same transitions on a device."""
         columns = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "_embedded"}
-        return Transitions(**{name: column.to(device) for name, column in columns.items()})
+        known = {name: column for name, column in columns.items() if column is not None}
+        return Transitions(**{name: column.to(device) for name, column in known.items()})
 
     def for_one_update(self) -> Transitions:
         """The same transitions, keeping what an embedding gives: loss and bonus share its pass.

@@ -113,6 +113,7 @@ class IntrinsicModule(TorchRLModule, SelfSupervisedLossAPI):
 
     def transitions(self, columns: dict[str, Any]) -> Transitions:
         """RLlib's batch-major columns `[B, T + 1, ...]` as time-major transitions."""
+        terminated = columns.get(Columns.TERMINATEDS)  # PPO's single transitions have none
         return Transitions(
             obs=self.seen(columns[Columns.OBS]).transpose(0, 1),  # [T + 1, B, ...]
             actions=columns[Columns.ACTIONS][:, :-1].transpose(0, 1),  # [T, B, ...]
@@ -121,6 +122,8 @@ class IntrinsicModule(TorchRLModule, SelfSupervisedLossAPI):
             state_keys=columns[STATE_KEYS][:, :-1].transpose(0, 1),  # [T, B]
             episode_ids=columns[EPISODE_IDS],  # [B]
             t_started=columns[T_STARTED],  # [B]
+            # Whether another piece follows a truncated one is not told; by default none is.
+            ended=None if terminated is None else terminated.any(dim=1),  # [B]
         )
 
 

@@ -157,17 +157,29 @@ def test_of_an_unknown_episode_the_first_state_seen_is_the_first() -> None:
     np.testing.assert_allclose(bonus, paper_bonuses(method, obs), rtol=1e-4)
 
 
-def test_the_episode_not_met_for_longest_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(e3b, "NUM_EPISODES", 2)
-    method, obs = new_method(), random_episode(6, seed=8)
+def test_the_episode_not_met_for_longest_is_forgotten_and_that_is_told() -> None:
+    method, obs = new_method(num_episodes=2), random_episode(6, seed=8)
     bonuses_of(method, (1, 0, obs[:4]))
     bonuses_of(method, (2, 0, obs[:4]))
     bonuses_of(method, (1, 3, obs[3:5]))  # met later than 2
     bonuses_of(method, (3, 0, obs[:4]))
     (known,) = bonuses_of(method, (1, 4, obs[4:]))
     np.testing.assert_allclose(known, paper_bonuses(method, obs)[4:], rtol=1e-4)
-    (forgotten,) = bonuses_of(method, (2, 3, obs[3:]))
+    with pytest.warns(UserWarning, match="keeps 2 episodes .* set num_episodes in method_config"):
+        (forgotten,) = bonuses_of(method, (2, 3, obs[3:]))
     np.testing.assert_allclose(forgotten, paper_bonuses(method, obs[3:]), rtol=1e-4)
+
+
+def test_an_episode_that_ends_is_dropped_and_leaves_room_for_those_that_go_on() -> None:
+    """One goes on, while many more than are kept end, in two pieces of one batch or in one."""
+    method, obs = new_method(num_episodes=2), random_episode(12, seed=8)
+    found = []
+    for t in range(12):
+        batch = batch_of((1, t, obs[t : t + 2]), (50 + t, 3, obs[:4]), (50 + t, 0, obs[:4]))
+        bonus = method.bonus(replace(batch, ended=torch.tensor([t == 11, True, False])))
+        found.append(bonus[0, 0])
+        assert list(method._covariances) == ([1] if t < 11 else [])
+    np.testing.assert_allclose(found, paper_bonuses(method, obs), rtol=1e-4)
 
 
 def test_what_is_kept_is_of_the_size_that_the_documentation_says() -> None:

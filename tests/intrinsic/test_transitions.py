@@ -30,6 +30,7 @@ def fields() -> dict[str, torch.Tensor]:
         ("state_keys", torch.ones(T + 1, B)),
         ("episode_ids", torch.ones(T, B)),
         ("t_started", torch.ones(T)),
+        ("ended", torch.ones(T, B, dtype=torch.bool)),
     ],
 )
 def test_shapes_that_do_not_fit_are_told(field: str, value: torch.Tensor) -> None:

@@ -59,8 +59,12 @@ LEARNERS: dict[type[AlgorithmConfig], type[IntrinsicLearner]] = {
 }
 """The algorithms that an intrinsic reward works with, and what learns there."""
 
-
-_WITH_STATE_KEYS = ("MiniGrid-", "BabyAI-", "VizDoomMyWayHome-", "Mario-")
+_WITH_STATE_KEYS = (
+    "rllib_ride.envs.entry_points:",
+    "rllib_ride.envs.vizdoom_my_way_home:",
+    "rllib_ride.envs.mario:",
+)
+"""How the entry points begin of this project's environments whose infos have a `state_key`."""
 
 
 def add_intrinsic_reward(
@@ -96,8 +100,8 @@ def add_intrinsic_reward(
     _check_config(config)
     method_class = get_method(method)
     spec = _gym_spec(config)
-    settings.setdefault("counts", "full" if _reports_state_keys(spec) else "view")
-    chosen = _settings(method=method, coef=coef, **settings)
+    counts = settings.pop("counts", "full" if _reports_state_keys(spec) else "view")
+    chosen = _settings(method=method, coef=coef, counts=counts, **settings)
     observation_space, action_space = _spaces(config, spec)
     if isinstance(action_space, gym.spaces.Box) and not action_space.shape:
         raise ValueError(
@@ -112,6 +116,8 @@ def add_intrinsic_reward(
     if method_class is not None:
         _check_method_config(method, method_class, chosen.method_config)
 
+    if not _reads_visits(method_class):
+        chosen = dataclasses.replace(chosen, counts="none")
     chosen.store_in(config)
     config.env_runners(env_runner_cls=_runner(config))
     _add_callbacks(config)
@@ -136,7 +142,7 @@ def add_intrinsic_reward(
                 "method": method,
                 "method_class": method_class,
                 "method_config": dict(chosen.method_config),
-                "counts": chosen.counts,  # so that a checkpoint can tell
+                "counts": counts,  # so that a checkpoint can tell
                 "observation_key": chosen.observation_key,
             },
         )
@@ -292,7 +298,16 @@ def _gym_spec(config: AlgorithmConfig) -> gym.envs.registration.EnvSpec | None:
 
 def _reports_state_keys(spec: gym.envs.registration.EnvSpec | None) -> bool:
     """Whether the environment's infos have a `state_key`, as those of this project do."""
-    return spec is not None and spec.id.startswith(_WITH_STATE_KEYS)
+    if spec is None:
+        return False
+    return str(spec.vector_entry_point or spec.entry_point).startswith(_WITH_STATE_KEYS)
+
+
+def _reads_visits(method_class: type[IntrinsicMethod] | None) -> bool:
+    """Whether the EnvRunners need count for it."""
+    return method_class is not None and (
+        method_class.needs_episodic_counts or method_class.needs_state_keys
+    )
 
 
 def _spaces(

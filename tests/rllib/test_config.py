@@ -28,6 +28,8 @@ from rllib_ride.rllib.stock_runner import CountingEnvRunner
 
 N7S4 = "MiniGrid-MultiRoom-N7-S4-v0"
 
+FRAMES, ACTIONS = gym.spaces.Box(0, 255, (42, 42, 4), np.uint8), gym.spaces.Discrete(7)
+
 
 def impala(env: str = N7S4) -> IMPALAConfig:
     return IMPALAConfig().environment(env)
@@ -41,6 +43,31 @@ def test_minigrid_counts_the_whole_grid_unless_told_otherwise() -> None:
     ):
         config = rllib_ride.add_intrinsic_reward(impala(env), **settings)
         assert IntrinsicSettings.of(config).counts == expected
+
+
+def test_nobody_counts_for_a_method_that_reads_no_counts() -> None:
+    counting = {"count", "noveld", "only_episodic_counts", "ride", "ride_raw_observations"}
+    counting.add("ride_shared_embedding")
+    for method in rllib_ride.methods():
+        config = rllib_ride.add_intrinsic_reward(impala(), method=method)
+        expected = "full" if method in counting else "none"
+        assert IntrinsicSettings.of(config).counts == expected, method
+
+
+def test_only_this_projects_environments_are_taken_to_have_a_state_key() -> None:
+    env = "MiniGrid-OfTheUser-v0"
+    gym.register(env, entry_point="minigrid.envs:EmptyEnv")
+    try:
+        config = rllib_ride.add_intrinsic_reward(impala(env))
+    finally:
+        del gym.registry[env]
+    assert IntrinsicSettings.of(config).counts == "view"
+    game = rllib_ride.add_intrinsic_reward(
+        impala("VizDoomMyWayHome-Sparse-v0").environment(
+            observation_space=FRAMES, action_space=ACTIONS
+        )
+    )
+    assert IntrinsicSettings.of(game).counts == "full"
 
 
 def test_method_none_has_no_intrinsic_module() -> None:

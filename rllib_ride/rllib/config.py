@@ -40,6 +40,7 @@ from rllib_ride.rllib.ray_internals import (
     has_model_config,
     is_tune_env,
     make_single_env,
+    multi_module_spec,
     plugs_in_use,
     policy_spec,
     refuse_unsupported_sampling,
@@ -245,7 +246,26 @@ def _check_config(config: AlgorithmConfig) -> None:
             f"the config has its own {', '.join(plugs_in_use(config))}, which an intrinsic reward "
             "would replace"
         )
+    _check_modules(config)
     refuse_unsupported_sampling(config)
+
+
+def _check_modules(config: AlgorithmConfig) -> None:
+    """Refuses RLModules beside the policy, and a class of the user's around them."""
+    spec = multi_module_spec(config)
+    if spec is None:
+        return
+    own = {DEFAULT_MODULE_ID}
+    if IntrinsicSettings.are_in(config):  # from an earlier call
+        own.add(INTRINSIC_MODULE_ID)
+    names = set(spec.rl_module_specs)
+    cls = spec.multi_rl_module_class
+    if DEFAULT_MODULE_ID not in names or names - own or cls not in (MultiRLModule, SharedEmbedding):
+        raise ValueError(
+            f"the config's MultiRLModuleSpec has the modules {', '.join(sorted(names))} in a "
+            f"{cls.__name__}; with an intrinsic reward the policy alone is supported: name its "
+            "RLModuleSpec in config.rl_module(rl_module_spec=...)"
+        )
 
 
 def _runner(config: AlgorithmConfig) -> type[SingleAgentEnvRunner]:

@@ -346,10 +346,14 @@ def plugs_in_use(config: AlgorithmConfig) -> list[str]:
 
 def policy_spec(config: AlgorithmConfig) -> RLModuleSpec | None:
     """The policy's RLModuleSpec, if the config names one; its model_config alone names none."""
+    spec = multi_module_spec(config)
+    return spec.rl_module_specs[DEFAULT_MODULE_ID] if spec else config._rl_module_spec
+
+
+def multi_module_spec(config: AlgorithmConfig) -> MultiRLModuleSpec | None:
+    """The config's spec of several RLModules, if it has one."""
     spec = config._rl_module_spec
-    return (
-        spec.rl_module_specs.get(DEFAULT_MODULE_ID) if isinstance(spec, MultiRLModuleSpec) else spec
-    )
+    return spec if isinstance(spec, MultiRLModuleSpec) else None
 
 
 def has_model_config(config: AlgorithmConfig) -> bool:

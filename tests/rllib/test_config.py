@@ -14,6 +14,7 @@ from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.algorithms.sac import SACConfig
 from ray.rllib.callbacks.callbacks import RLlibCallback
 from ray.rllib.core import DEFAULT_MODULE_ID
+from ray.rllib.core.rl_module.multi_rl_module import MultiRLModule, MultiRLModuleSpec
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 
 import rllib_ride
@@ -83,6 +84,10 @@ class OwnPolicy(RecurrentPolicy):
     pass
 
 
+class OwnModules(MultiRLModule):
+    pass
+
+
 def test_the_users_own_module_stays() -> None:
     config = impala().rl_module(rl_module_spec=RLModuleSpec(module_class=OwnPolicy))
     config = rllib_ride.add_intrinsic_reward(config)
@@ -97,6 +102,36 @@ def test_a_module_set_afterwards_is_refused_with_what_to_do() -> None:
     config.rl_module(rl_module_spec=RLModuleSpec(module_class=OwnPolicy))
     with pytest.raises(ValueError, match=r"call config.rl_module\(...\) before add_intrinsic"):
         config.build_learner(env=gym.make_vec(N7S4))
+
+
+@pytest.mark.parametrize(
+    ("names", "cls"),
+    [
+        ([DEFAULT_MODULE_ID, "world_model"], MultiRLModule),
+        ([DEFAULT_MODULE_ID, INTRINSIC_MODULE_ID], MultiRLModule),
+        (["p0"], MultiRLModule),
+        ([DEFAULT_MODULE_ID], OwnModules),
+    ],
+)
+def test_modules_beside_the_policy_are_refused(names: list[str], cls: type[MultiRLModule]) -> None:
+    specs = {name: RLModuleSpec(module_class=OwnPolicy) for name in names}
+    config = impala().rl_module(
+        rl_module_spec=MultiRLModuleSpec(rl_module_specs=specs, multi_rl_module_class=cls)
+    )
+    message = f"has the modules {', '.join(sorted(names))} in a {cls.__name__}; .* policy alone"
+    with pytest.raises(ValueError, match=message):
+        rllib_ride.add_intrinsic_reward(config)
+
+
+def test_a_spec_of_the_policy_alone_is_kept_whichever_way_it_is_named() -> None:
+    policy = RLModuleSpec(module_class=OwnPolicy)
+    config = impala().rl_module(
+        rl_module_spec=MultiRLModuleSpec(rl_module_specs={DEFAULT_MODULE_ID: policy})
+    )
+    for method in ("ride_shared_embedding", "none", "ride"):
+        config = rllib_ride.add_intrinsic_reward(config, method=method)
+        specs = config.rl_module_spec.rl_module_specs
+        assert specs[DEFAULT_MODULE_ID].module_class is OwnPolicy
 
 
 @pytest.mark.parametrize("preset", presets())

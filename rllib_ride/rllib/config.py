@@ -101,9 +101,10 @@ def add_intrinsic_reward(
     _check_config(config)
     method_class = get_method(method)
     spec = _gym_spec(config)
-    counts = settings.pop("counts", "full" if _reports_state_keys(spec) else "view")
+    is_vector = _has_vector_entry_point(config, spec)
+    counts = settings.pop("counts", "full" if _reports_state_keys(spec, is_vector) else "view")
     chosen = _settings(method=method, coef=coef, counts=counts, **settings)
-    observation_space, action_space = _spaces(config, spec)
+    observation_space, action_space = _spaces(config, spec if is_vector else None)
     if isinstance(action_space, gym.spaces.Box) and not action_space.shape:
         raise ValueError(
             f"environment {config.env}: action space {action_space} has no axis, which RLlib's "
@@ -122,10 +123,8 @@ def add_intrinsic_reward(
     chosen.store_in(config)
     config.env_runners(env_runner_cls=_runner(config))
     _add_callbacks(config)
-    if spec is not None and spec.vector_entry_point is not None:
-        config.env_runners(
-            gym_env_vectorize_mode=gym.VectorizeMode.VECTOR_ENTRY_POINT,
-        )
+    if is_vector:
+        config.env_runners(gym_env_vectorize_mode=gym.VectorizeMode.VECTOR_ENTRY_POINT)
     config.learners(
         learner_connector=LearnerPipeline(chosen, for_vtrace=not is_ppo),
         add_default_connectors_to_learner_pipeline=False,
@@ -316,11 +315,30 @@ def _gym_spec(config: AlgorithmConfig) -> gym.envs.registration.EnvSpec | None:
     return gym.registry[env_id]
 
 
-def _reports_state_keys(spec: gym.envs.registration.EnvSpec | None) -> bool:
+def _has_vector_entry_point(
+    config: AlgorithmConfig, spec: gym.envs.registration.EnvSpec | None
+) -> bool:
+    """Whether many environments are made at once, by the entry that the id has for that.
+
+    Not if the user has set another way, nor where the id has wrappers: Gymnasium's are of one
+    environment.
+    """
+    if spec is None or spec.vector_entry_point is None or spec.additional_wrappers:
+        return False
+    default = AlgorithmConfig().gym_env_vectorize_mode
+    return config.gym_env_vectorize_mode in (
+        default,
+        gym.VectorizeMode.VECTOR_ENTRY_POINT,
+        gym.VectorizeMode.VECTOR_ENTRY_POINT.value,
+    )
+
+
+def _reports_state_keys(spec: gym.envs.registration.EnvSpec | None, is_vector: bool) -> bool:
     """Whether the environment's infos have a `state_key`, as those of this project do."""
     if spec is None:
         return False
-    return str(spec.vector_entry_point or spec.entry_point).startswith(_WITH_STATE_KEYS)
+    entry_point = spec.vector_entry_point if is_vector else spec.entry_point
+    return str(entry_point).startswith(_WITH_STATE_KEYS)
 
 
 def _reads_visits(method_class: type[IntrinsicMethod] | None) -> bool:
@@ -331,13 +349,18 @@ def _reads_visits(method_class: type[IntrinsicMethod] | None) -> bool:
 
 
 def _spaces(
-    config: AlgorithmConfig, spec: gym.envs.registration.EnvSpec | None
+    config: AlgorithmConfig, vector: gym.envs.registration.EnvSpec | None
 ) -> tuple[gym.Space, gym.Space]:
-    """Observation and action space of one environment, which is made for it if need be."""
+    """Observation and action space of one environment, which is made for it if need be.
+
+    Args:
+        config: Names the environment.
+        vector: Its entry in the registry, if its vector entry point is to make it.
+    """
     if config.observation_space is not None and config.action_space is not None:
         return config.observation_space, config.action_space
-    if spec is not None and spec.vector_entry_point is not None:
-        vector_env = gym.make_vec(spec.id, num_envs=1, **config.env_config)
+    if vector is not None:
+        vector_env = gym.make_vec(vector.id, num_envs=1, **config.env_config)
         vector_env.close()
         return vector_env.single_observation_space, vector_env.single_action_space
     env = make_single_env(config)

@@ -29,6 +29,7 @@ from rllib_ride.rllib.stock_runner import CountingEnvRunner
 
 N7S4 = "MiniGrid-MultiRoom-N7-S4-v0"
 
+WRAPPED = "rllib_ride_test/WrappedCartPole-v0"
 FRAMES, ACTIONS = gym.spaces.Box(0, 255, (42, 42, 4), np.uint8), gym.spaces.Discrete(7)
 
 
@@ -69,6 +70,34 @@ def test_only_this_projects_environments_are_taken_to_have_a_state_key() -> None
         )
     )
     assert IntrinsicSettings.of(game).counts == "full"
+
+
+def test_the_vector_entry_point_is_used_unless_the_user_or_a_wrapper_says_otherwise() -> None:
+    sync, vector = gym.VectorizeMode.SYNC, gym.VectorizeMode.VECTOR_ENTRY_POINT
+    cart_pole = "gymnasium.envs.classic_control.cartpole:CartPole"
+    gym.register(
+        WRAPPED,
+        entry_point=f"{cart_pole}Env",
+        vector_entry_point=f"{cart_pole}VectorEnv",
+        additional_wrappers=(gym.wrappers.NormalizeReward.wrapper_spec(),),
+    )
+    try:
+        for env, chosen, mode, counts in (
+            (N7S4, None, vector, "full"),
+            (N7S4, sync, sync, "view"),  # the package's environments have no state_key
+            ("CartPole-v1", None, vector, "view"),
+            ("CartPole-v1", sync, sync, "view"),
+            (WRAPPED, None, "sync", "view"),
+        ):
+            config = impala(env)
+            if chosen is not None:
+                config.env_runners(gym_env_vectorize_mode=chosen)
+            for _ in range(2):
+                config = rllib_ride.add_intrinsic_reward(config)
+            assert config.gym_env_vectorize_mode == mode
+            assert IntrinsicSettings.of(config).counts == counts
+    finally:
+        del gym.registry[WRAPPED]
 
 
 def test_method_none_has_no_intrinsic_module() -> None:

@@ -24,7 +24,6 @@ from ray.rllib.utils import force_list
 
 from rllib_ride.intrinsic.method import IntrinsicMethod
 from rllib_ride.intrinsic.registry import get_method
-from rllib_ride.intrinsic.spaces import check_action_space, check_observation_space, image_shape
 from rllib_ride.rllib.connectors import LearnerPipeline
 from rllib_ride.rllib.env_runner import BatchedEnvRunner
 from rllib_ride.rllib.learner import (
@@ -33,24 +32,22 @@ from rllib_ride.rllib.learner import (
     IntrinsicLearner,
     IntrinsicPPOLearner,
 )
-from rllib_ride.rllib.module import IntrinsicModule, SharedEmbedding
-from rllib_ride.rllib.policy import IMAGE, RecurrentPolicy
+from rllib_ride.rllib.module import FROM_BYTES, IntrinsicModule, SharedEmbedding
+from rllib_ride.rllib.policy import RecurrentPolicy
 from rllib_ride.rllib.ray_internals import (
     custom_connectors,
-    has_model_config,
     is_tune_env,
     make_single_env,
     multi_module_spec,
     plugs_in_use,
-    policy_spec,
     refuse_unsupported_sampling,
     skipped_in_lock_step,
     update_all_learners_or_none,
 )
 from rllib_ride.rllib.recurring_errors import EndRecurringErrors
 from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID, IntrinsicSettings
+from rllib_ride.rllib.spaces import check_spaces, has_bytes, policy_for
 from rllib_ride.rllib.stock_runner import CountingEnvRunner
-from rllib_ride.rllib.visits import observation_entry
 
 # APPO's config is one of IMPALA's, so it comes first.
 LEARNERS: dict[type[AlgorithmConfig], type[IntrinsicLearner]] = {
@@ -105,13 +102,7 @@ def add_intrinsic_reward(
     counts = settings.pop("counts", "full" if _reports_state_keys(spec, is_vector) else "view")
     chosen = _settings(method=method, coef=coef, counts=counts, **settings)
     observation_space, action_space = _spaces(config, spec if is_vector else None)
-    if isinstance(action_space, gym.spaces.Box) and not action_space.shape:
-        raise ValueError(
-            f"environment {config.env}: action space {action_space} has no axis, which RLlib's "
-            "distributions need; want shape (1,)"
-        )
-    if not custom_connectors(config):  # which may make of the spaces what they like
-        _check_spaces(config.env, observation_space, action_space, chosen)
+    check_spaces(config, observation_space, action_space, chosen)
     is_ppo = isinstance(config, PPOConfig)
     if is_ppo and chosen.sum_over_time:
         raise ValueError("sum_over_time=True is not supported with PPO; IMPALA and APPO have it")
@@ -131,7 +122,7 @@ def add_intrinsic_reward(
         learner_class=learner_class,
     )
 
-    modules = {DEFAULT_MODULE_ID: _policy(config, observation_space, action_space)}
+    modules = {DEFAULT_MODULE_ID: policy_for(config, observation_space, action_space)}
     if method_class is not None:
         if method_class.entropy_coeff is not None:
             config.training(entropy_coeff=method_class.entropy_coeff)
@@ -144,6 +135,7 @@ def add_intrinsic_reward(
                 "method_config": dict(chosen.method_config),
                 "counts": counts,  # so that a checkpoint can tell
                 "observation_key": chosen.observation_key,
+                **_what_connectors_meet(config, observation_space),
             },
         )
     shares = method_class is not None and method_class.shares_policy_embedding
@@ -156,6 +148,13 @@ def add_intrinsic_reward(
         )
     )
     return config
+
+
+def _what_connectors_meet(config: AlgorithmConfig, observation_space: gym.Space) -> dict[str, bool]:
+    """For the intrinsic module; nothing without connectors: checkpoints are told by this."""
+    if not custom_connectors(config) or not has_bytes(observation_space):
+        return {}
+    return {FROM_BYTES: True}
 
 
 def _add_callbacks(config: AlgorithmConfig) -> None:
@@ -178,57 +177,6 @@ def _check_shared(config: AlgorithmConfig, method: str, policy: RLModuleSpec) ->
         raise ValueError(
             f"num_learners={config.num_learners} is not supported by method {method!r}; 0 and 1 are"
         )
-
-
-def _policy(
-    config: AlgorithmConfig, observation_space: gym.Space, action_space: gym.Space
-) -> RLModuleSpec:
-    """The user's own module, or the paper's where it fits, or RLlib's."""
-    spec = policy_spec(config)
-    if spec is not None:
-        if not custom_connectors(config):
-            _check_recurrent(config, spec, observation_space, action_space)
-        return spec
-    is_given = has_model_config(config) or bool(custom_connectors(config))
-    if _suits_recurrent(observation_space, action_space) and not is_given:
-        return RLModuleSpec(module_class=RecurrentPolicy)
-    if not isinstance(observation_space, gym.spaces.Box) and not custom_connectors(config):
-        raise ValueError(
-            f"environment {config.env}: RLlib's default module reads Box observations, not "
-            f"{observation_space}: name an RLModule of your own, or turn them into vectors by "
-            "config.env_runners(env_to_module_connector=lambda env, spaces, device: "
-            "FlattenObservations())"
-        )
-    return RLModuleSpec()
-
-
-def _check_recurrent(
-    config: AlgorithmConfig,
-    spec: RLModuleSpec,
-    observation_space: gym.Space,
-    action_space: gym.Space,
-) -> None:
-    """Refuses spaces that the paper's network, which every preset names, cannot be built on."""
-    if spec.module_class is None or not issubclass(spec.module_class, RecurrentPolicy):
-        return
-    if not _suits_recurrent(observation_space, action_space):
-        raise ValueError(
-            f"environment {config.env}: {spec.module_class.__name__}, the network of the presets, "
-            f"needs images, shape (H, W, C), and Discrete actions, not {observation_space} and "
-            f"{action_space}"
-        )
-
-
-def _suits_recurrent(observation_space: gym.Space, action_space: gym.Space) -> bool:
-    """Whether the paper's network can be built on these."""
-    image: Any = observation_space
-    if isinstance(observation_space, gym.spaces.Dict):
-        image = observation_space.get(IMAGE)
-    try:
-        image_shape(image)
-    except ValueError:
-        return False
-    return isinstance(action_space, gym.spaces.Discrete)
 
 
 def _check_config(config: AlgorithmConfig) -> None:
@@ -368,18 +316,3 @@ def _spaces(
     if isinstance(env, MultiAgentEnv):
         raise ValueError("multi-agent environments are not supported; one agent is")
     return env.observation_space, env.action_space
-
-
-def _check_spaces(
-    env: Any, observation_space: gym.Space, action_space: gym.Space, settings: IntrinsicSettings
-) -> None:
-    """Refuses unsupported spaces now rather than when the first Learner is built."""
-    if not settings.has_bonus:
-        return
-    try:
-        entry = observation_entry(observation_space, settings.observation_key)
-        space: Any = observation_space
-        check_observation_space(space if entry is None else space[entry])
-        check_action_space(action_space)
-    except ValueError as error:
-        raise ValueError(f"environment {env}: {error}") from None

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Collection
 from typing import Any
 
+import gymnasium as gym
 import torch
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core import DEFAULT_MODULE_ID
@@ -15,6 +17,7 @@ from ray.rllib.core.rl_module.multi_rl_module import MultiRLModule
 from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
 
 from rllib_ride.intrinsic.method import IntrinsicMethod
+from rllib_ride.intrinsic.spaces import is_bytes
 from rllib_ride.intrinsic.transitions import Transitions
 from rllib_ride.rllib.settings import (
     EPISODE_IDS,
@@ -28,6 +31,9 @@ from rllib_ride.rllib.visits import observation_entry
 TRANSITIONS = "transitions"
 """What a forward pass for training gives: the batch as the method reads it."""
 
+FROM_BYTES = "from_bytes"
+"""Set in `model_config` where connectors have to do with bytes, and may make others of them."""
+
 PAPER_UNROLL = 100
 """Steps that the paper's losses are summed over (its table 2)."""
 
@@ -36,8 +42,8 @@ class IntrinsicModule(TorchRLModule, SelfSupervisedLossAPI):
     """Wraps an `IntrinsicMethod`; lives on the Learner only (`learner_only=True`).
 
     `model_config` holds `method`, the registered name, `method_class`, the class (other processes
-    need not have registered it), `method_config`, its arguments, `counts`, what N_ep counts, and
-    `observation_key`, the entry of a Dict observation that it sees.
+    need not have registered it), `method_config`, its arguments, `counts`, what N_ep counts,
+    `observation_key`, the entry of a Dict observation that it sees, and perhaps `FROM_BYTES`.
 
     Attributes:
         method: The networks, the bonus and the loss.
@@ -49,10 +55,16 @@ class IntrinsicModule(TorchRLModule, SelfSupervisedLossAPI):
         """Builds the method for the spaces of this module."""
         space: Any = self.observation_space
         self._entry = observation_entry(space, self.model_config.get("observation_key"))
+        space = space if self._entry is None else space[self._entry]
+        if self.model_config.get(FROM_BYTES) and not _is_scaled(space):
+            warnings.warn(
+                f"the environment's bytes reach the intrinsic networks as {space}, which they do "
+                "not divide by 255: have connectors leave uint8, or make floats from 0 to 1 in "
+                "the environment, by gymnasium.wrappers.DtypeObservation and RescaleObservation",
+                stacklevel=2,
+            )
         self.method = self.model_config["method_class"](
-            space if self._entry is None else space[self._entry],
-            self.action_space,
-            **self.model_config["method_config"],
+            space, self.action_space, **self.model_config["method_config"]
         )
 
     def no_sync(self) -> contextlib.AbstractContextManager[None]:
@@ -125,6 +137,15 @@ class IntrinsicModule(TorchRLModule, SelfSupervisedLossAPI):
             # Whether another piece follows a truncated one is not told; by default none is.
             ended=None if terminated is None else terminated.any(dim=1),  # [B]
         )
+
+
+def _is_scaled(space: gym.Space) -> bool:
+    """Whether observations are from -1 to 1, or bytes, which are made so."""
+    if is_bytes(space):
+        return True
+    return isinstance(space, gym.spaces.Box) and bool(
+        (space.low >= -1).all() and (space.high <= 1).all()
+    )
 
 
 class SharedEmbedding(MultiRLModule):

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import pytest
+from gymnasium import spaces
 from ray.rllib.algorithms.dqn import DQNConfig
 from ray.rllib.algorithms.impala import IMPALAConfig
 from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.algorithms.ppo.torch.default_ppo_torch_rl_module import DefaultPPOTorchRLModule
 from ray.rllib.algorithms.sac import SACConfig
 from ray.rllib.callbacks.callbacks import RLlibCallback
+from ray.rllib.connectors.env_to_module import FlattenObservations
 from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.rl_module.multi_rl_module import MultiRLModule, MultiRLModuleSpec
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
@@ -171,14 +175,6 @@ def test_a_preset_refuses_what_its_network_cannot_see(preset: str) -> None:
         make_config(preset=preset, method="none", env="CartPole-v1", frames=1e6)
 
 
-class OneNumber(gym.Env):
-    observation_space = gym.spaces.Box(0, 1, (3,), np.float32)
-    action_space = gym.spaces.Box(-1, 1, (), np.float32)
-
-    def __init__(self, config: Any = None) -> None:
-        pass
-
-
 class OwnCallback:
     def __call__(self, **kwargs: Any) -> None:
         pass
@@ -198,6 +194,33 @@ def test_the_users_callbacks_stay() -> None:
 class StepCallback(RLlibCallback):
     def on_episode_step(self, **kwargs: Any) -> None:
         pass
+
+
+def flatten(*args: Any, **kwargs: Any) -> FlattenObservations:
+    return FlattenObservations()
+
+
+@pytest.mark.filterwarnings("ignore:the config has env_to_module_connector")
+@pytest.mark.parametrize(
+    ("dtype", "high", "expected"), [(np.uint8, 255, True), (np.float32, 255, False)]
+)
+def test_bytes_that_connectors_make_floats_of_are_told(
+    dtype: Any, high: int, expected: bool
+) -> None:
+    seen = gym.spaces.Box(0, high, (6, 6, 3), dtype)
+    config = PPOConfig().environment(N7S4, observation_space=seen, action_space=ACTIONS)
+    config = rllib_ride.add_intrinsic_reward(config.env_runners(env_to_module_connector=flatten))
+    spec = config.rl_module_spec.rl_module_specs[INTRINSIC_MODULE_ID]
+    for space, is_told in (
+        (gym.spaces.Box(-np.inf, np.inf, (108,), np.float32), expected),  # FlattenObservations'
+        (gym.spaces.Box(0, 1, (108,), np.float32), False),
+        (gym.spaces.Box(0, 255, (108,), np.uint8), False),
+    ):
+        spec.observation_space, spec.action_space = space, ACTIONS
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            spec.build()
+        assert any("do not divide by 255" in str(one.message) for one in told) == is_told
 
 
 def test_what_the_fast_runner_skips_gets_rllibs_own_and_a_warning() -> None:
@@ -277,11 +300,6 @@ def test_calling_it_again_changes_the_settings() -> None:
             r"CartPole-v1: RecurrentPolicy, .* needs images, .* not Box\(.*\) and Discrete\(2\)",
         ),
         (
-            IMPALAConfig().environment(OneNumber),
-            {"method": "none"},
-            r"OneNumber'>: action space Box\(.*\) has no axis, .* want shape \(1,\)",
-        ),
-        (
             impala().multi_agent(policies={"a", "b"}),
             {},
             "multi-agent configs are not supported; one agent is",
@@ -293,6 +311,54 @@ def test_refuses_when_the_config_is_built(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         rllib_ride.add_intrinsic_reward(config, **settings)
+
+
+VECTOR = spaces.Box(-1, 1, (3,), np.float32)
+
+
+def with_spaces(observation_space: gym.Space, action_space: gym.Space) -> PPOConfig:
+    return PPOConfig().environment(
+        "CartPole-v1", observation_space=observation_space, action_space=action_space
+    )
+
+
+@pytest.mark.parametrize(
+    ("observations", "actions", "message"),
+    [
+        (VECTOR, spaces.Box(-1, 1, ()), r"action space Box\(.*\) has no axis.* want shape \(1,\)"),
+        (VECTOR, spaces.Tuple((ACTIONS, ACTIONS)), "action space Tuple.* want one array an action"),
+        (VECTOR, spaces.Dict(a=ACTIONS), "action space Dict.* want one array an action"),
+        (VECTOR, spaces.Discrete(3, start=1), "Discrete.3, start=1.* want one counted from 0"),
+        (VECTOR, spaces.Box(0, 5, (2,), np.int64), "acts in .* Box of floats, shape .n,., not Box"),
+        (VECTOR, spaces.Box(-1, 1, (2, 3)), "acts in .* Box of floats, shape .n,., not Box"),
+        (VECTOR, spaces.MultiBinary(3), "acts in a Discrete, a MultiDiscrete or .* MultiBinary"),
+        (spaces.Box(-1, 1, (3, 4)), ACTIONS, "reads Box .*FlattenObservations"),
+        (spaces.Box(0, 9, (3,), np.int64), ACTIONS, "reads Box .*FlattenObservations"),
+        (spaces.Box(0, 255, (3,), np.uint8), ACTIONS, "reads Box .*FlattenObservations"),
+        (spaces.Box(0, 1, (4,), bool), ACTIONS, "reads Box .*FlattenObservations"),
+        (spaces.Box(0, 1, (4,), np.float16), ACTIONS, "reads Box .*FlattenObservations"),
+        (FRAMES, spaces.Box(-1, 1, (2,)), "reads Box .*DtypeObservation and RescaleObservation"),
+    ],
+)
+def test_spaces_that_the_policy_cannot_have_are_refused_without_a_bonus_too(
+    observations: gym.Space, actions: gym.Space, message: str
+) -> None:
+    config = with_spaces(observations, actions)
+    with pytest.raises(ValueError, match=f"environment CartPole-v1: .*{message}"):
+        rllib_ride.add_intrinsic_reward(config, method="none")
+
+
+def test_a_module_of_the_users_may_take_what_rllibs_does_not() -> None:
+    for observations, actions in (
+        (spaces.Box(-1, 1, (3, 4)), ACTIONS),
+        (VECTOR, spaces.Box(-1, 1, (2, 3))),
+    ):
+        config = with_spaces(observations, actions)
+        config.rl_module(rl_module_spec=RLModuleSpec(module_class=DefaultPPOTorchRLModule))
+        rllib_ride.add_intrinsic_reward(config)
+    for actions in (spaces.MultiDiscrete([2, 3]), spaces.Box(-1, 1, (2,), np.float64)):
+        config = with_spaces(spaces.Box(-1, 1, (3,), np.float64), actions)
+        rllib_ride.add_intrinsic_reward(config, method="none")
 
 
 def test_every_preset_builds_and_holds_its_numbers() -> None:

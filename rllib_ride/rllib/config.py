@@ -99,8 +99,9 @@ def add_intrinsic_reward(
     method_class = get_method(method)
     spec = _gym_spec(config)
     is_vector = _has_vector_entry_point(config, spec)
-    counts = settings.pop("counts", "full" if _reports_state_keys(spec, is_vector) else "view")
-    chosen = _settings(method=method, coef=coef, counts=counts, **settings)
+    counts = settings.get("counts", "full" if _reports_state_keys(spec, is_vector) else "view")
+    settings.setdefault("counts", counts if _reads_visits(method_class) else "none")
+    chosen = _settings(method=method, coef=coef, **settings)
     observation_space, action_space = _spaces(config, spec if is_vector else None)
     check_spaces(config, observation_space, action_space, chosen)
     is_ppo = isinstance(config, PPOConfig)
@@ -109,8 +110,6 @@ def add_intrinsic_reward(
     if method_class is not None:
         _check_method_config(method, method_class, chosen.method_config)
 
-    if not _reads_visits(method_class):
-        chosen = dataclasses.replace(chosen, counts="none")
     chosen.store_in(config)
     config.env_runners(env_runner_cls=_runner(config))
     _add_callbacks(config)
@@ -133,7 +132,7 @@ def add_intrinsic_reward(
                 "method": method,
                 "method_class": method_class,
                 "method_config": dict(chosen.method_config),
-                "counts": counts,  # so that a checkpoint can tell
+                "counts": counts,  # so that a checkpoint can tell, whether they are read or not
                 "observation_key": chosen.observation_key,
                 **_what_connectors_meet(config, observation_space),
             },

@@ -58,6 +58,8 @@ def test_nobody_counts_for_a_method_that_reads_no_counts() -> None:
         config = rllib_ride.add_intrinsic_reward(impala(), method=method)
         expected = "full" if method in counting else "none"
         assert IntrinsicSettings.of(config).counts == expected, method
+    asked_for = rllib_ride.add_intrinsic_reward(impala(), method="rnd", counts="view")
+    assert IntrinsicSettings.of(asked_for).counts == "view"
 
 
 def test_only_this_projects_environments_are_taken_to_have_a_state_key() -> None:

@@ -59,11 +59,23 @@ class PadEpisodes(ConnectorV2):
             time_limit_is_terminal=self._time_limit_is_terminal,
             num_steps=fragment_length(episodes) if self._whole_fragments else None,
         )
+        _check_observations(columns[Columns.OBS], policy.observation_space)
         if shared_data is not None:
             for module_id in (DEFAULT_MODULE_ID, INTRINSIC_MODULE_ID):
                 # RLlib's word for it: rows of such a batch are shuffled and split whole.
                 shared_data[f"_zero_padded_for_mid={module_id}"] = True
         return {DEFAULT_MODULE_ID: columns}
+
+
+def _check_observations(obs: Any, space: gym.Space | None) -> None:
+    """Refuses observations `[B, T + 1, ...]` of episodes that are not what the policy acted on."""
+    if isinstance(space, gym.spaces.Box) and obs.shape[2:] != space.shape:
+        raise ValueError(
+            f"episodes hold observations of shape {obs.shape[2:]}, and the policy acts on "
+            f"{space.shape}: connectors must write what they change into the episodes, which "
+            "FrameStackingEnvToModule, for one, does not; stack frames in the environment, by "
+            "gymnasium.wrappers.FrameStackObservation"
+        )
 
 
 class AddIntrinsicRewards(ConnectorV2):

@@ -75,10 +75,14 @@ def add_intrinsic_reward(
     policy for images and Discrete actions is the paper's (`RecurrentPolicy`), and for all else
     RLlib's default.
 
+    A second call replaces method and settings. For another environment begin with a new config: the
+    policy of the first call stays, and so do an entropy coefficient and a vectorize mode it set.
+
     Args:
         config: An `IMPALAConfig`, `APPOConfig` or `PPOConfig`. Changed in place.
         method: One of `rllib_ride.methods()`; `"none"` trains the same learner without a bonus. A
-            method defined with an entropy coefficient sets the config's.
+            method defined with an entropy coefficient sets the config's. For one that shares the
+            policy's embedding, call `learners()` before.
         coef: Weight of the bonus in the reward.
         **settings: More of `IntrinsicSettings`.
 

@@ -54,7 +54,10 @@ class IntrinsicModule(TorchRLModule, SelfSupervisedLossAPI):
     def setup(self) -> None:
         """Builds the method for the spaces of this module."""
         space: Any = self.observation_space
-        self._entry = observation_entry(space, self.model_config.get("observation_key"))
+        key = self.model_config.get("observation_key")
+        if not isinstance(space, gym.spaces.Dict):
+            key = None  # the environment's, which connectors have made one array of
+        self._entry = observation_entry(space, key)
         space = space if self._entry is None else space[self._entry]
         if self.model_config.get(FROM_BYTES) and not _is_scaled(space):
             warnings.warn(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gymnasium as gym
+import numpy as np
 import torch
 from ray.rllib.core.columns import Columns
 
@@ -9,6 +11,16 @@ from helpers.small_impala import fixed_batch
 from helpers.transitions import SPACES
 from rllib_ride.intrinsic import E3b
 from rllib_ride.rllib.module import IntrinsicModule
+
+
+def test_what_connectors_make_of_a_dict_is_seen_whole() -> None:
+    """The counts are of the entry that the environment gives; the networks have no entries."""
+    config = {"method_class": E3b, "method_config": {}, "observation_key": "lidar"}
+    flat = gym.spaces.Box(-np.inf, np.inf, (9,), np.float32)
+    module = IntrinsicModule(observation_space=flat, action_space=SPACES[1], model_config=config)
+    assert module.method.observation_space == flat
+    obs = torch.zeros(2, 9)
+    assert module.seen(obs) is obs
 
 
 def test_the_method_is_told_which_episodes_end() -> None:

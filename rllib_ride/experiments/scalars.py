@@ -12,14 +12,12 @@ from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.utils.metrics import LEARNER_RESULTS
 
 from rllib_ride.experiments.progress import Progress
-from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID, SKIPPED_UPDATES
+from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID, PARTS_OF_LOSS, SKIPPED_UPDATES
 
 _OF_THE_POLICY = {
-    "policy/total_loss": "total_loss",
-    "policy/policy_loss": "mean_pi_loss",
-    "policy/value_loss": "mean_vf_loss",
-    "policy/entropy": "entropy",
-    "policy/skipped_updates": SKIPPED_UPDATES,
+    "total_loss": "total_loss",
+    **PARTS_OF_LOSS,
+    SKIPPED_UPDATES: "skipped_updates",
 }
 # RLlib names what it adds itself after the optimizer or the module.
 _RLLIBS_OWN = ("num_", "module_train_batch", "weights_seq_no", "curr_entropy_coeff")
@@ -34,7 +32,9 @@ def scalars(result: Mapping[str, Any]) -> dict[str, float]:
     learners = result.get(LEARNER_RESULTS, {})
     policy = learners.get(DEFAULT_MODULE_ID, {})
     found: dict[str, Any] = dict(vars(Progress.of(result)))
-    found |= {name: policy[key] for name, key in _OF_THE_POLICY.items() if key in policy}
+    for key, name in _OF_THE_POLICY.items():
+        if key in policy:
+            found[f"policy/{name}"] = policy[key]
     for module in (DEFAULT_MODULE_ID, INTRINSIC_MODULE_ID):
         for key, value in learners.get(module, {}).items():
             if key.endswith(_LEARNING_RATE):

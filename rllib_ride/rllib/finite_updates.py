@@ -13,20 +13,15 @@ from torch import Tensor
 
 from rllib_ride.rllib.nonfinite import NonFiniteError, causes, folder_of, is_finite, save_batch
 from rllib_ride.rllib.ray_internals import SharedPipeline
-from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID, SKIPPED_UPDATES, IntrinsicSettings
+from rllib_ride.rllib.settings import (
+    INTRINSIC_MODULE_ID,
+    PARTS_OF_LOSS,
+    SKIPPED_UPDATES,
+    IntrinsicSettings,
+)
 
 MOST_SKIPPED_IN_A_ROW = 100
 """Batches of which nothing could be learned, one after the other; then it ends all the same."""
-
-_PARTS = {
-    "mean_pi_loss": "the policy loss",
-    "policy_loss": "the policy loss",
-    "mean_vf_loss": "the value loss",
-    "vf_loss": "the value loss",
-    "entropy": "the entropy",
-    "mean_kl_loss": "the KL loss",
-}
-"""What IMPALA, APPO and PPO log of the policy's loss."""
 
 logger = logging.getLogger(__name__)
 
@@ -166,7 +161,8 @@ class FiniteUpdates(SharedPipeline):
             of_method = f"of method {self._settings.method!r}"
             own = (name for name in wrong if name.endswith("_loss") and name != self.TOTAL_LOSS_KEY)
             return [f"{name} {of_method}" for name in own] or [f"the loss {of_method}"]
-        return [_PARTS[name] for name in wrong if name in _PARTS] or ["the policy's loss"]
+        parts = [PARTS_OF_LOSS[name] for name in wrong if name in PARTS_OF_LOSS]
+        return [f"the {part.replace('_', ' ')}" for part in parts] or ["the policy's loss"]
 
     def _networks(self) -> Iterator[tuple[str, torch.optim.Optimizer]]:
         """Each network's name, for people, and its optimizer."""

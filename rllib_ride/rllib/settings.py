@@ -34,6 +34,17 @@ ENV_FRAMES = "env_frames_lifetime"
 SKIPPED_UPDATES = "skipped_updates"
 """Metric of the policy: updates not applied, because a number in them was not finite, so far."""
 
+PARTS_OF_LOSS: Mapping[str, str] = {
+    "policy_loss": "policy_loss",
+    "vf_loss": "value_loss",
+    # IMPALA's `vf_loss` is a sum: of two keys with one name the later counts.
+    "mean_pi_loss": "policy_loss",
+    "mean_vf_loss": "value_loss",
+    "entropy": "entropy",
+    "mean_kl_loss": "kl_loss",
+}
+"""Metrics of the policy: parts of its loss, as IMPALA, APPO and PPO call them, with our names."""
+
 _KEY_IN_LEARNER_CONFIG = "intrinsic"
 
 PAPER_RMSPROP: Mapping[str, Any] = {"alpha": 0.99, "eps": 0.01, "momentum": 0.0}

@@ -5,6 +5,11 @@ from __future__ import annotations
 import math
 
 import pytest
+from ray.rllib.algorithms.ppo.ppo import (
+    LEARNER_RESULTS_KL_KEY,
+    LEARNER_RESULTS_VF_LOSS_UNCLIPPED_KEY,
+)
+from ray.rllib.core.learner.learner import ENTROPY_KEY, POLICY_LOSS_KEY, VF_LOSS_KEY
 
 from helpers.trials import result, trial
 from rllib_ride.experiments.progress import Progress
@@ -30,6 +35,33 @@ def test_names_a_person_can_read() -> None:
         "gradient_norm/embedding": 9.0,
         "intrinsic/inverse_loss": 1.75,
     }
+
+
+def test_ppos_losses_have_the_same_names() -> None:
+    logged = {
+        POLICY_LOSS_KEY: -0.25,
+        VF_LOSS_KEY: 0.75,
+        LEARNER_RESULTS_VF_LOSS_UNCLIPPED_KEY: 0.5,
+        ENTROPY_KEY: 1.5,
+        LEARNER_RESULTS_KL_KEY: 0.01,
+    }
+
+    told = scalars(result(1200, 3.0, learners={"default_policy": logged}))
+
+    assert {name: value for name, value in told.items() if "policy" in name} == {
+        "policy/policy_loss": -0.25,
+        "policy/value_loss": 0.75,
+        "policy/entropy": 1.5,
+        "policy/kl_loss": 0.01,
+    }
+
+
+def test_impalas_value_loss_is_the_mean_and_not_the_sum() -> None:
+    logged = {"mean_vf_loss": 2.0, "vf_loss": 6400.0, "mean_pi_loss": -0.5, "pi_loss": -1600.0}
+
+    told = scalars(result(1200, 3.0, learners={"default_policy": logged}))
+
+    assert (told["policy/value_loss"], told["policy/policy_loss"]) == (2.0, -0.5)
 
 
 def test_what_there_is_not_yet_is_left_out() -> None:

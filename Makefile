@@ -13,7 +13,7 @@ help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
 
 quickstart: $(INSTALLED)  ## train RIDE and the same learner without a bonus, side by side
-	@$(VENV)/bin/rllib-ride run tune_configs/quickstart.yaml $(if $(wildcard runs/quickstart),--resume)
+	@$(VENV)/bin/rllib-ride run tune_configs/quickstart.yaml $(if $(wildcard runs/quickstart/trials.json),--resume)
 
 test: $(INSTALLED)  ## every check: ruff, mypy and the test suite
 	$(VENV)/bin/ruff check .

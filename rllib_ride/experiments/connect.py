@@ -73,7 +73,7 @@ def cluster_address(address: str) -> str:
     """`HOST:PORT` of the cluster that `address` names, where something listens.
 
     Raises:
-        ConfigError: nothing listens there, or this machine is in no cluster.
+        ConfigError: it is no address, nothing listens there, or this machine is in no cluster.
     """
     if address.startswith("ray://"):
         raise ConfigError(
@@ -96,6 +96,8 @@ def cluster_address(address: str) -> str:
             f"--address {address}: nothing answers at {found}: {error.strerror or error}. "
             "Is the cluster up (`ray up`), and is the port that of `ray start` (6379)?"
         ) from error
+    except ValueError as error:
+        raise ConfigError(f"--address {address}: must be HOST:PORT or auto") from error
     return found
 
 
@@ -104,6 +106,7 @@ def knock(address: str, within_s: float) -> None:
 
     Raises:
         OSError: nothing answers there within the time.
+        ValueError: the port is no number, or no host can have that name.
     """
     host, _, port = address.rpartition(":")
     socket.create_connection((host.strip("[]"), int(port)), within_s).close()

@@ -11,7 +11,6 @@ import pickle
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import IO, TYPE_CHECKING, Any
 
 from ray import tune
@@ -35,7 +34,8 @@ def resolve_address(address: str) -> str | None:
     Raises:
         ConnectionError, OSError, ValueError: it is no address.
     """
-    return canonicalize_bootstrap_address(address)
+    with _replaced(services.logger, "disabled", True):  # which writes a traceback of its own
+        return canonicalize_bootstrap_address(address)
 
 
 def stored_tuner(
@@ -139,13 +139,13 @@ def handlers_left() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _replaced(module: ModuleType, name: str, value: Any) -> Iterator[None]:
-    before = getattr(module, name)
-    setattr(module, name, value)
+def _replaced(owner: object, name: str, value: Any) -> Iterator[None]:
+    before = getattr(owner, name)
+    setattr(owner, name, value)
     try:
         yield
     finally:
-        setattr(module, name, before)
+        setattr(owner, name, before)
 
 
 def register_checkpoints(trial: TuneTrial, whole: Sequence[tuple[Path, dict[str, Any]]]) -> None:

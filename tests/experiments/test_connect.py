@@ -71,13 +71,18 @@ def test_an_address_where_something_listens_is_taken():
     ("address", "told"),
     [
         ("nowhere", "must be HOST:PORT or auto"),
+        (":6379", "must be HOST:PORT or auto"),
+        ("127.0.0.1:port", "--address 127.0.0.1:port: must be HOST:PORT or auto"),
+        ("a..b:6379", "--address a..b:6379: must be HOST:PORT or auto"),
         ("no-such-host.invalid:6379", "no-such-host.invalid"),
         ("ray://127.0.0.1:10001", "ray submit cluster.yaml"),
     ],
 )
-def test_what_is_no_address_is_told(address, told):
+def test_what_is_no_address_is_told(address, told, caplog):
     with pytest.raises(ConfigError, match=told):
         cluster_address(address)
+
+    assert not caplog.records
 
 
 def test_auto_where_no_ray_runs(monkeypatch):

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from rllib_ride.experiments.errors import ConfigError, unknown
-from rllib_ride.experiments.limits import MOST_PROCESSES
 from rllib_ride.experiments.trial import Trial
 from rllib_ride.wording import shown, told
 
@@ -16,9 +14,6 @@ if TYPE_CHECKING:
     from ray.rllib.algorithms.algorithm import Algorithm
     from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
     from ray.tune.execution.placement_groups import PlacementGroupFactory
-
-# Set by the file's own keys; as overrides they would contradict the trial's name.
-_OWN_KEYS = {"env": "env", "env_config": "env", "seed": "seed"}
 
 
 def algorithm_config(trial: Trial) -> AlgorithmConfig:
@@ -71,7 +66,9 @@ def _build(
     intrinsic: Mapping[str, Any],
     values: Mapping[str, Any],
 ) -> AlgorithmConfig:
+    from rllib_ride.experiments.overrides import checked_overrides
     from rllib_ride.rllib.presets import make_config
+    from rllib_ride.rllib.ray_internals import refuse_unsupported_sampling
 
     config = make_config(
         preset=trial.preset,
@@ -83,83 +80,10 @@ def _build(
         intrinsic=intrinsic,
         values=values,
     )
-    _check_overrides(overrides, config)
-    config.update_from_dict(overrides)
+    config.update_from_dict(checked_overrides(overrides, config))
     config.validate()
+    refuse_unsupported_sampling(config)
     return config
-
-
-def _check_overrides(overrides: Mapping[str, Any], config: AlgorithmConfig) -> None:
-    known = _setting_names(config)
-    for key, value in overrides.items():
-        if key in _OWN_KEYS:
-            raise ConfigError(f"key 'config.{key}' is set by the key {_OWN_KEYS[key]!r} instead")
-        if key not in known:
-            listing = (
-                f"It is neither 'intrinsic' nor 'preset' nor a setting of RLlib's "
-                f"{type(config).__name__}."
-            )
-            prefixed = {f"config.{name}" for name in {*known, "intrinsic", "preset"}}
-            raise ConfigError(unknown("key", f"config.{key}", prefixed, listing))
-        right = _right_type(config.get(key), value) or _right_size(key, value)
-        if right:
-            raise ConfigError(f"key 'config.{key}' must be {right}, not {shown(value)}")
-
-
-def _setting_names(config: AlgorithmConfig) -> set[str]:
-    """What `update_from_dict` can set: attributes, and properties in front of private ones."""
-    names = {*config.keys(), *vars(config)}
-    properties = {name: getattr(type(config), name[1:], None) for name in names if name[0] == "_"}
-    settable = {name[1:] for name, prop in properties.items() if getattr(prop, "fset", None)}
-    return settable | {name for name in names if name[0] != "_"}
-
-
-def _right_type(default: Any, value: Any) -> str | None:
-    """What `value` would have to be, if its type cannot be right beside the default's."""
-    if isinstance(default, bool):
-        return None if isinstance(value, bool) else "true or false"
-    if isinstance(default, int | float) and isinstance(value, str | bool) and value != "auto":
-        return "a number"
-    if isinstance(default, dict) and not isinstance(value, dict):
-        return "a mapping of keys to values"
-    return None
-
-
-# RLlib's own checks let these through, and fail in the trial or train on nonsense.
-_LEAST = {
-    "grad_clip": 0,
-    "lr": 0,
-    "minibatch_size": 1,
-    "num_env_runners": 0,
-    "num_envs_per_env_runner": 1,
-    "num_epochs": 1,
-    "num_learners": 0,
-    "rollout_fragment_length": 1,
-    "train_batch_size_per_learner": 1,
-}
-
-# Ray is asked for a bundle of resources for each of them, and a list of all bundles is made.
-_PROCESSES = {
-    "evaluation_num_env_runners",
-    "num_aggregator_actors_per_learner",
-    "num_env_runners",
-    "num_learners",
-    "num_offline_eval_runners",
-}
-
-
-def _right_size(key: str, value: Any) -> str | None:
-    """What a number would have to be, if it is too small or none at all."""
-    if not isinstance(value, int | float):
-        return None
-    if key == "gamma":
-        return None if 0 <= value <= 1 else "a number from 0 to 1"
-    if key in _PROCESSES and value > MOST_PROCESSES:
-        return f"at most {MOST_PROCESSES}"
-    least = _LEAST.get(key)
-    if least is not None and not least <= value < math.inf:
-        return f"at least {least}"
-    return "a number" if math.isnan(value) else None
 
 
 def _check_group(group: str, given: Any, known: set[str]) -> None:

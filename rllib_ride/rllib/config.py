@@ -22,6 +22,7 @@ from ray.rllib.env.multi_agent_env import MultiAgentEnv
 from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
 from ray.rllib.utils import force_list
 
+from rllib_ride.annotations import misfit
 from rllib_ride.intrinsic.method import IntrinsicMethod
 from rllib_ride.intrinsic.registry import get_method
 from rllib_ride.rllib.connectors import LearnerPipeline
@@ -48,6 +49,7 @@ from rllib_ride.rllib.recurring_errors import EndRecurringErrors
 from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID, IntrinsicSettings
 from rllib_ride.rllib.spaces import check_spaces, has_bytes, policy_for
 from rllib_ride.rllib.stock_runner import CountingEnvRunner
+from rllib_ride.wording import shown
 
 # APPO's config is one of IMPALA's, so it comes first.
 LEARNERS: dict[type[AlgorithmConfig], type[IntrinsicLearner]] = {
@@ -235,9 +237,21 @@ def _check_method_config(
     method: str, method_class: type[IntrinsicMethod], method_config: Mapping[str, Any]
 ) -> None:
     try:
-        inspect.signature(method_class).bind(None, None, **method_config)
+        signature = inspect.signature(method_class, eval_str=True)
+    except Exception:  # annotations name what is imported for type checkers only
+        signature = inspect.signature(method_class)
+    try:
+        signature.bind(None, None, **method_config)
     except TypeError as error:
         raise ValueError(f"method_config of {method!r}: {error}") from None
+    parameters = signature.parameters
+    others = next((p for p in parameters.values() if p.kind is p.VAR_KEYWORD), None)
+    for name, value in method_config.items():
+        parameter = parameters.get(name, others)
+        if parameter is not None and (right := misfit(value, parameter)):
+            raise ValueError(
+                f"method_config of {method!r}: {name} must be {right}, not {shown(value)}"
+            )
 
 
 def _settings(**kwargs: Any) -> IntrinsicSettings:

@@ -5,9 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from ray.rllib.algorithms.appo import APPOConfig
+from ray.rllib.algorithms.impala import IMPALAConfig
+from ray.rllib.algorithms.ppo import PPOConfig
 
 from rllib_ride.experiments.build import algorithm_config
 from rllib_ride.experiments.errors import ConfigError
+from rllib_ride.experiments.overrides import checked_overrides
 from rllib_ride.experiments.trial import Trial
 from rllib_ride.rllib.settings import IntrinsicSettings
 
@@ -44,6 +48,33 @@ def test_overrides_by_rllibs_names_and_of_the_intrinsic_reward():
     assert (settings.method, settings.coef, settings.counts) == ("ride", 3.0, "view")
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("rollout_fragment_length", "auto"),
+        ("num_cpus_for_main_process", 0.5),
+        ("lr", [[0, 1e-4], [50_000, 0]]),
+        ("entropy_coeff", [[0, 0.1], [50_000.0, 0.0]]),
+        ("grad_clip", None),
+        ("evaluation_interval", None),
+        ("train_batch_size_per_learner", 2e3),
+    ],
+)
+def test_what_rllib_takes_is_taken(key, value):
+    config = algorithm_config(replace(TRIAL, config={key: value}))
+
+    assert config.get(key) == value
+    assert isinstance(config.train_batch_size_per_learner, int)  # 2e3 too
+
+
+@pytest.mark.parametrize("config", [IMPALAConfig(), APPOConfig(), PPOConfig()])
+def test_each_setting_takes_what_rllib_has_it_at(config):
+    settings = {key: config.get(key) for key in {*config.keys()} - {"env", "env_config", "seed"}}
+    public = {key: value for key, value in settings.items() if key[0] != "_"}
+
+    assert checked_overrides(public, config) == public
+
+
 def test_values_of_the_preset_itself():
     values = {"lr": 5e-4, "num_envs": 8, "unroll_length": 20}
 
@@ -76,6 +107,15 @@ def test_environment_options_reach_the_environment():
         ({"config": {"env_config": {}}}, "'config.env_config' is set by the key 'env' instead"),
         ({"config": {"evaluation_parallel_to_training": "no"}}, "must be true or false, not 'no'"),
         ({"config": {"learner_config_dict": 1}}, "must be a mapping of keys to values, not 1"),
+        ({"config": {"num_epochs": 2.5}}, "'config.num_epochs' must be a whole number, not 2.5"),
+        ({"config": {"rollout_fragment_length": 1.5}}, "must be a whole number or 'auto', not 1.5"),
+        ({"config": {"rollout_fragment_length": "foo"}}, "a whole number or 'auto', not 'foo'"),
+        ({"config": {"evaluation_interval": "foo"}}, "must be a whole number, not 'foo'"),
+        ({"config": {"env_runner_cls": "foo"}}, "must be a Python class, not 'foo'"),
+        ({"config": {"entropy_coeff": -1}}, "must be at least 0, not -1"),
+        ({"config": {"broadcast_interval": 0}}, "must be at least 1, not 0"),
+        ({"config": {"metrics_num_episodes_for_smoothing": 0}}, "must be at least 1, not 0"),
+        ({"config": {"batch_mode": "foo"}}, "batch_mode='foo' is not supported"),
         ({"env_options": {"sise": 8}}, "trial ride_Empty_seed7: .*sise"),
         ({"env": "Blackjack-v1"}, "trial ride_Empty_seed7: environment Blackjack-v1"),
     ],

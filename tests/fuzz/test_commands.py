@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from helpers.typed import Answer, is_one_message, typed
-from rllib_ride.experiments.build import _setting_names
+from rllib_ride.experiments.overrides import setting_names
 from rllib_ride.rllib.presets import make_config
 
 GOOD = {
@@ -63,7 +63,7 @@ def checked(content: dict[str, Any], *more: str) -> Answer:
 
 
 SETTINGS = sorted(
-    _setting_names(
+    setting_names(
         make_config(
             preset="tuned", method="ride", env="MiniGrid-Empty-5x5-v0", frames=1e6, env_options={}
         )

@@ -275,6 +275,16 @@ def test_calling_it_again_changes_the_settings() -> None:
         (impala(), {"rmsprop": {"lr": 1.0}}, "rmsprop: unknown key 'lr', want some of alpha"),
         (impala(), {"on_nonfinite": "go on"}, "on_nonfinite='go on' is unknown; use 'stop' or"),
         (impala(), {"method_config": {"forward_loss": 1.0}}, "method_config of 'ride': .*forward"),
+        (
+            impala(),
+            {"method_config": {"forward_loss_coef": "1"}},
+            "_coef must be a number, not '1'",
+        ),
+        (
+            impala(),
+            {"method": "icm", "method_config": {"inverse_loss_coef": None}},
+            "method_config of 'icm': inverse_loss_coef must be a number, not None",
+        ),
         (IMPALAConfig(), {}, "no environment yet; call config.environment"),
         (impala("MiniGrid-MultiRoom-N7-S4"), {}, "did you mean 'MiniGrid-MultiRoom-N7-S4-v0'"),
         (

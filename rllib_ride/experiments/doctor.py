@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from rllib_ride.experiments.address import named_cluster
 from rllib_ride.experiments.errors import ConfigError
+from rllib_ride.experiments.wandb_login import in_netrc
 from rllib_ride.machine import num_cores
 
 State = Literal["ok", "missing", "wrong"]
@@ -149,9 +150,8 @@ def _token() -> Finding:
 def _wandb_mode() -> Finding:
     """What `--wandb online` would do; that there is a key, never which."""
     mode = os.environ.get("WANDB_MODE", "online")
-    netrc = Path(os.environ.get("NETRC", "~/.netrc")).expanduser()
-    key = bool(os.environ.get("WANDB_API_KEY")) or (
-        netrc.is_file() and "wandb" in netrc.read_text(encoding="utf-8")
-    )
-    detail = f"off unless asked for (--wandb); then {mode}, {'logged in' if key else 'no login'}"
+    server = os.environ.get("WANDB_BASE_URL", "https://api.wandb.ai")
+    has_key = bool(os.environ.get("WANDB_API_KEY")) or in_netrc(server)
+    login = "logged in" if has_key else "no login"
+    detail = f"off unless asked for (--wandb); then {mode}, {login}"
     return Finding("wandb mode", False, "ok", detail)

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import netrc
-import os
 import shutil
 import sys
 import time
@@ -17,7 +15,6 @@ import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from ray.tune import Callback
 from ray.tune.result import EXPR_RESULT_FILE
@@ -26,6 +23,7 @@ from rllib_ride.experiments.curve import COLUMNS, read_curve
 from rllib_ride.experiments.errors import ConfigError
 from rllib_ride.experiments.scalars import scalars
 from rllib_ride.experiments.trial import Trial, short_env
+from rllib_ride.experiments.wandb_login import in_netrc
 from rllib_ride.run_files import CURVE_FILE, RECORD_FILE, write_whole
 from rllib_ride.wording import told
 
@@ -72,7 +70,7 @@ def _check_login() -> None:
 
     settings = wandb.setup(wandb.Settings(silent=True)).settings
     ways = "`wandb login`, or WANDB_API_KEY in the environment; or --wandb offline, with no login"
-    if not (settings.api_key or settings.identity_token_file or _in_netrc(settings.base_url)):
+    if not (settings.api_key or settings.identity_token_file or in_netrc(settings.base_url)):
         raise ConfigError(f"--wandb online: nobody is logged in to {settings.base_url}: {ways}")
     try:
         wandb.login(verify=True)
@@ -81,19 +79,6 @@ def _check_login() -> None:
         # the answer finds nobody, the word to end is lost, and `wandb.teardown` waits for ever.
         time.sleep(_ANSWER_S)
         raise ConfigError(f"--wandb online: {told(error)}: {ways}") from error
-
-
-def _in_netrc(url: str) -> bool:
-    """Whether `wandb login` has left a key for the server.
-
-    By host and port, as W&B writes it; `requests.utils.get_netrc_auth` looks for the host alone.
-    """
-    files = [os.environ["NETRC"]] if "NETRC" in os.environ else ["~/.netrc", "~/_netrc"]
-    for file in files:
-        with contextlib.suppress(OSError, netrc.NetrcParseError):
-            if netrc.netrc(Path(file).expanduser()).authenticators(urlsplit(url).netloc):
-                return True
-    return False
 
 
 class WandbCallback(Callback):

@@ -94,6 +94,26 @@ def test_no_secret_is_told(capsys, monkeypatch, tmp_path, place):
     assert secret not in json.dumps(found)
 
 
+@pytest.mark.parametrize(
+    ("netrc", "told"),
+    [
+        (b"machine api.wandb.ai login user password 0123", "logged in"),
+        (b"# not of wandb\nmachine example.org login user password 0123", "no login"),
+        (b"machine api.wandb.ai login \xff password 0123", "no login"),
+        (b"machine api.wandb.ai whatever", "no login"),
+    ],
+)
+def test_a_login_is_one_in_a_netrc_that_can_be_read(capsys, monkeypatch, tmp_path, netrc, told):
+    for name in ("WANDB_API_KEY", "WANDB_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "netrc").write_bytes(netrc)
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+
+    _, found = examined(capsys)
+
+    assert told in found["wandb mode"]["detail"]
+
+
 def test_nodes_are_told_each(monkeypatch):
     import ray
 

@@ -12,6 +12,7 @@ from rllib_ride.experiments.errors import ConfigError
 from rllib_ride.experiments.schedule import Job
 from rllib_ride.reading import MIB, read_json
 from rllib_ride.run_files import CURVE_FILE, RECORD_FILE
+from rllib_ride.wording import told
 
 if TYPE_CHECKING:
     from rllib_ride.experiments.plan import PlannedTrial
@@ -57,7 +58,7 @@ def pairs(planned: Iterable[PlannedTrial]) -> list[tuple[str, str]]:
     return list(dict.fromkeys((entry.trial.env, entry.trial.method) for entry in planned))
 
 
-def measured_rates(storage: Path, preset: str) -> dict[tuple[str, str], float]:
+def measured_rates(storage: Path, preset: str) -> tuple[dict[tuple[str, str], float], list[str]]:
     """Frames a second by (env, method), of all that trials of one preset have run in `storage`.
 
     Frames over the seconds they took, of all trials of a pair together: those that are not at their
@@ -66,24 +67,47 @@ def measured_rates(storage: Path, preset: str) -> dict[tuple[str, str], float]:
     Args:
         storage: What `run` was given as `--storage`.
         preset: Name of the preset.
+
+    Returns:
+        The rates, and one sentence for each trial that is left out since a file of it is damaged.
     """
     sums: dict[tuple[str, str], tuple[float, float]] = {}
+    notes = []
     for record in sorted(storage.glob(f"*/*/{RECORD_FILE}")):
         try:
-            facts = read_json(record, 16 * MIB)
-            pair, ran = (facts["env"], facts["method"]), facts["preset"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ConfigError(f"{record}: no record of a trial: {error!r}") from None
-        path = record.parent / CURVE_FILE
-        try:
-            curve = read_curve(path)
-            last = [float(curve[-1][name]) for name in ("frames", "wall_s")] if curve else [0, 0]
-        except (OSError, ValueError, KeyError, TypeError, csv.Error) as error:
-            raise ConfigError(f"{path}: no curve of a trial: {error!r}") from None
+            env, method, ran = _trial(record)
+            more_frames, more_seconds = _reached(record.parent / CURVE_FILE)
+        except ValueError as error:
+            notes.append(f"{error}; the trial is left out")
+            continue
         if ran == preset:
-            frames, seconds = sums.get(pair, (0.0, 0.0))
-            sums[pair] = frames + last[0], seconds + last[1]
-    return {pair: frames / seconds for pair, (frames, seconds) in sums.items() if seconds > 0}
+            frames, seconds = sums.get((env, method), (0.0, 0.0))
+            sums[env, method] = frames + more_frames, seconds + more_seconds
+    rates = {pair: frames / seconds for pair, (frames, seconds) in sums.items() if seconds > 0}
+    return rates, notes
+
+
+def _trial(record: Path) -> tuple[str, str, str]:
+    """Environment, method and preset; a ValueError names the file."""
+    try:
+        facts = read_json(record, 16 * MIB)
+    except OSError as error:
+        raise ValueError(f"{record}: cannot be read, {error.strerror}") from None
+    except ValueError as error:
+        raise ValueError(f"{record}: {error}") from None
+    match facts:
+        case {"env": str(env), "method": str(method), "preset": str(preset)}:
+            return env, method, preset
+    raise ValueError(f"{record}: is no record of a trial")
+
+
+def _reached(path: Path) -> tuple[float, float]:
+    """Frames and seconds of training; 0 before the first row. A ValueError names the file."""
+    try:
+        curve = read_curve(path)
+    except (OSError, csv.Error) as error:
+        raise ValueError(f"{path}: cannot be read, {told(error)}") from None
+    return (float(curve[-1]["frames"]), float(curve[-1]["wall_s"])) if curve else (0.0, 0.0)
 
 
 def _listed(missing: Sequence[tuple[str, str]], most: int = 3) -> str:

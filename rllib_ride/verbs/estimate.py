@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,7 +74,10 @@ def _rates(args: argparse.Namespace, planned: list[PlannedTrial]) -> dict[tuple[
     from rllib_ride.experiments.rates import measured_rates, pairs
 
     if not args.fps:
-        return measured_rates(args.storage, planned[0].trial.preset)
+        measured, notes = measured_rates(args.storage, planned[0].trial.preset)
+        for note in notes:
+            print(note, file=sys.stderr)
+        return measured
     given = dict(args.fps)
     methods = {method for _, method in pairs(planned)}
     for method in given.keys() - methods - {None}:

@@ -37,18 +37,35 @@ def test_rates_are_read_from_runs(tmp_path):
     write_run(tmp_path / "y" / "4", frames=[99], wall_s=[1], preset="tuned")
     write_run(tmp_path / "y" / "5", frames=[], wall_s=[], env="B")
 
-    rates = measured_rates(tmp_path, "paper")
+    rates, notes = measured_rates(tmp_path, "paper")
 
     assert rates == {("A", "ride"): (1000 + 3000) / (10 + 10), ("A", "none"): 350}
-    assert measured_rates(tmp_path / "nowhere", "paper") == {}
+    assert notes == []
+    assert measured_rates(tmp_path / "nowhere", "paper") == ({}, [])
 
 
-def test_a_record_that_is_none_is_named(tmp_path):
-    folder = write_run(tmp_path / "x" / "1", frames=[10], wall_s=[5])
-    (folder / "run.json").write_text("{}")
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("run.json", "{}", "is no record of a trial"),
+        ("run.json", '{"env": [], "method": 1, "preset": null}', "is no record of a trial"),
+        ("run.json", "[1]", "is no record of a trial"),
+        ("run.json", '{"env": "A", "me', "not JSON, "),
+        ("run.json", None, "it is a folder"),
+        ("curve.csv", None, "cannot be read, "),
+    ],
+)
+def test_a_damaged_trial_is_left_out_and_noted(tmp_path, name, content, said):
+    write_run(tmp_path / "x" / "1", frames=[1000], wall_s=[10])
+    damaged = write_run(tmp_path / "x" / "2", frames=[10], wall_s=[5]) / name
+    damaged.unlink()
+    damaged.mkdir() if content is None else damaged.write_text(content)
 
-    with pytest.raises(ConfigError, match="1/run.json: no record of a trial: KeyError[(]'env'[)]"):
-        measured_rates(tmp_path, "paper")
+    rates, (note,) = measured_rates(tmp_path, "paper")
+
+    assert rates == {("A", "ride"): 100}
+    assert note.startswith(f"{damaged}: {said}")
+    assert note.endswith("; the trial is left out")
 
 
 def test_trials_become_jobs_with_the_cores_they_ask_for(tmp_path):

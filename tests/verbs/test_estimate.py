@@ -68,6 +68,10 @@ def test_narrowed_and_measured(capsys, tmp_path):
     message = capsys.readouterr().err
     assert message.startswith(f"{N7S4}: no rate for ride on MiniGrid-MultiRoom-N7-S4-v0, icm on ")
     assert "rllib-ride bench" in message and message.count("\n") == 1
+    (folder.parent / "damaged").mkdir()
+    (folder.parent / "damaged" / "run.json").touch()
+    assert main(["estimate", *narrowed, "--storage", str(tmp_path)]) == 0
+    assert "damaged/run.json: not JSON" in capsys.readouterr().err
 
 
 def test_as_a_table(capsys):

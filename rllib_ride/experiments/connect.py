@@ -21,6 +21,7 @@ from rllib_ride.experiments.tune_internals import (
 from rllib_ride.wording import told
 
 _CONNECT_WITHIN_S = 2.0
+_QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
 
 
 def start_ray(address: str | None) -> str | None:
@@ -37,28 +38,14 @@ def start_ray(address: str | None) -> str | None:
         ConfigError: there is no cluster there, or none that this process may or can join; or Ray
             does not start here.
     """
-    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     cluster = named_cluster(address)
     if cluster is None:
         # One part of ray[default].
-        has_dashboard = importlib.util.find_spec("aiohttp_cors") is not None
-        if not has_dashboard:
-            # Nobody can look at Ray's records of each task, of which every process keeps 10 MB.
-            os.environ.setdefault("RAY_task_events_report_interval_ms", "0")
-        try:
-            with loopback_only(), apart_from_signals(), handlers_left():
-                # Without `local` Ray would join any cluster that was started on this machine.
-                return ray.init(
-                    address="local", include_dashboard=has_dashboard, **quiet
-                ).dashboard_url
-        except Exception as error:  # Ray raises just that where it takes more than 30 s
-            raise ConfigError(
-                f"Ray does not start here: {told(error)} Is the machine busy with other things?"
-            ) from error
+        return start_here(has_dashboard=importlib.util.find_spec("aiohttp_cors") is not None)
     wanted = cluster_address(cluster)
     try:
         with handlers_left():
-            return ray.init(address=wanted, **quiet).dashboard_url
+            return ray.init(address=wanted, **_QUIET).dashboard_url
     except ConnectionError as error:  # something answers there, but not as Ray would to its own
         raise ConfigError(
             f"--address {wanted}: cannot be joined: {told(error)}. Is the token here that of the "
@@ -67,6 +54,34 @@ def start_ray(address: str | None) -> str | None:
     except (RuntimeError, ValueError, ray.exceptions.RayError) as error:
         # A RuntimeError is other versions of Ray or Python there; a RayError a missing token.
         raise ConfigError(f"--address {wanted}: cannot be joined: {told(error)}") from error
+
+
+def start_here(*, has_dashboard: bool, num_cpus: int | None = None) -> str | None:
+    """Starts a Ray of this process alone.
+
+    Args:
+        has_dashboard: Whether Ray's dashboard is started too.
+        num_cpus: Cores to share out; None: those of this machine.
+
+    Returns:
+        The dashboard's `HOST:PORT`; None without one.
+
+    Raises:
+        ConfigError: Ray does not start.
+    """
+    if not has_dashboard:
+        # Nobody can look at Ray's records of each task, of which every process keeps 10 MB.
+        os.environ.setdefault("RAY_task_events_report_interval_ms", "0")
+    try:
+        with loopback_only(), apart_from_signals(), handlers_left():
+            # Without `local` Ray would join any cluster that was started on this machine.
+            return ray.init(
+                address="local", num_cpus=num_cpus, include_dashboard=has_dashboard, **_QUIET
+            ).dashboard_url
+    except Exception as error:  # Ray raises just that where it takes more than 30 s
+        raise ConfigError(
+            f"Ray does not start here: {told(error)} Is the machine busy with other things?"
+        ) from error
 
 
 def cluster_address(address: str) -> str:

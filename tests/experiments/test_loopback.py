@@ -12,14 +12,16 @@ from pathlib import Path
 import pytest
 
 STARTS = """
-import json, os, signal
+import contextlib, json, os, signal, sys
 import ray
 from helpers.processes import listening, tree
+from rllib_ride.experiments.bench.train import local_ray
 from rllib_ride.experiments.connect import start_ray
 
 came = []
 signal.signal(signal.SIGTERM, lambda number, frame: came.append(number))
-start_ray(None)
+started = contextlib.ExitStack()
+start_ray(None) if sys.argv[1] == "run" else started.enter_context(local_ray([]))
 signal.raise_signal(signal.SIGTERM)
 
 @ray.remote
@@ -34,12 +36,13 @@ print(json.dumps([listening([own, *others]), beside, came]))
 """
 
 
+@pytest.mark.parametrize("verb", ["run", "bench"])
 def test_a_local_ray_is_on_loopback_in_other_process_groups_and_leaves_our_handlers(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, verb: str
 ) -> None:
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     done = subprocess.run(
-        [sys.executable, "-c", STARTS],
+        [sys.executable, "-c", STARTS, verb],
         cwd=Path(__file__).parents[1],
         capture_output=True,
         text=True,

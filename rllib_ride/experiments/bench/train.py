@@ -7,7 +7,6 @@ of two seconds, and what is logged in them, are those of `run`.
 
 from __future__ import annotations
 
-import logging
 import math
 import shutil
 import time
@@ -22,6 +21,7 @@ from ray.rllib.utils.metrics import NUM_ENV_STEPS_SAMPLED_LIFETIME
 from rllib_ride.experiments.bench.learner import TimedLearner, Trained
 from rllib_ride.experiments.bench.memory import PeakMemory
 from rllib_ride.experiments.build import algorithm_class, algorithm_config, resource_request
+from rllib_ride.experiments.connect import start_here
 from rllib_ride.experiments.quiet import quiet_ray
 from rllib_ride.experiments.trial import Trial
 from rllib_ride.machine import num_cores
@@ -109,19 +109,13 @@ def local_ray(trials: Sequence[Trial]) -> Iterator[None]:
             then measured how processes share them.
 
     Raises:
-        ConfigError: If a trial's config is refused.
+        ConfigError: If a trial's config is refused, or Ray does not start.
     """
     quiet_ray()
     cpus = sum(
         resource_request(algorithm_config(trial)).required_resources["CPU"] for trial in trials
     )
-    ray.init(
-        address="local",
-        num_cpus=max(num_cores(), math.ceil(cpus)),
-        include_dashboard=False,
-        log_to_driver=False,
-        logging_level=logging.ERROR,
-    )
+    start_here(has_dashboard=False, num_cpus=max(num_cores(), math.ceil(cpus)))
     try:
         yield
     finally:

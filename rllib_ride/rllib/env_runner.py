@@ -18,7 +18,6 @@ from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 
 from rllib_ride.rllib.acting import LockStepActor, actions_for_env, reset_each
 from rllib_ride.rllib.episodes import Rollout, State, cut_rollout
-from rllib_ride.rllib.layouts import row_length
 from rllib_ride.rllib.ray_internals import LockStepEnvRunner
 from rllib_ride.rllib.settings import ENV_FRAMES, IntrinsicSettings
 from rllib_ride.rllib.visits import StateVisits, numeric_entries
@@ -97,11 +96,11 @@ class BatchedEnvRunner(LockStepEnvRunner):
         shape, actor = (num_steps, self.num_envs), self._actor
         timestep = self.num_env_steps_sampled_lifetime
         action_space: Any = self.vector_env.single_action_space
-        row_starts = range(0, num_steps, row_length(self.config, self.module) or num_steps)
+        is_ppo = isinstance(self.config, PPOConfig)
         columns = [Columns.ACTION_LOGP]
-        if isinstance(self.config, PPOConfig):
+        if is_ppo:
             columns.append(Columns.ACTION_DIST_INPUTS)  # its loss has the old policy's KL
-        states: dict[int, State] = {}
+        states: list[State] = []
         outputs: list[dict[str, np.ndarray]] = []
         rollout = Rollout(
             observations=tree.map_structure(
@@ -115,13 +114,13 @@ class BatchedEnvRunner(LockStepEnvRunner):
             counts=np.empty(shape, np.float32),
             state_keys=np.empty(shape, np.int64),
             is_reset=np.empty(shape, bool),
-            states=states,
+            first_state=None,
         )
         self._put(rollout, 0, self._obs)
         env_frames = 0
         for t in range(num_steps):
-            if actor.state is not None and t in row_starts:
-                states[t] = tree.map_structure(lambda x: x.numpy(force=True).copy(), actor.state)
+            if actor.state is not None and (is_ppo or t == 0):  # PPO's rows may begin anywhere
+                states.append(tree.map_structure(lambda x: x.numpy(force=True).copy(), actor.state))
             actions, output = actor.act(self._obs, explore=explore, timestep=timestep)
             obs, rewards, terminated, truncated, infos = self.vector_env.step(
                 actions_for_env(
@@ -150,6 +149,10 @@ class BatchedEnvRunner(LockStepEnvRunner):
             self.metrics.log_value(ENV_FRAMES, env_frames, reduce="lifetime_sum")
         for name in columns:
             rollout.outputs[name] = np.stack([output[name] for output in outputs])
+        if states and is_ppo:
+            rollout.outputs[Columns.STATE_IN] = tree.map_structure(lambda *x: np.stack(x), *states)
+        elif states:
+            rollout.first_state = states[0]
         return rollout
 
     def _put(self, rollout: Rollout, t: int, obs: Any) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -31,8 +30,8 @@ temporal difference rho * (0 - V), which flows back into the last real step and 
 value it was appended for. With a ratio of 0 the step contributes nothing but its value.
 """
 
-_STATES = "states"
-"""Where a piece keeps, in `custom_data`, recurrent states by the step they precede."""
+_FIRST_STATE = "first_state"
+"""Where a piece keeps, in `custom_data`, the recurrent state before its first step."""
 
 _FRAGMENT_LENGTH = "fragment_length"
 """The same for the steps of the fragment it is a piece of."""
@@ -45,28 +44,28 @@ class Rollout:
     Attributes:
         observations: `[T + 1, N, ...]`, or a dict of such: the one before each step and the last.
         actions: `[T, N, ...]`.
-        outputs: Of the policy for each step, by column, `[T, N, ...]`: the log-probability of the
-            action at least.
+        outputs: Of the policy for each step, by column, `[T, N, ...]` or a tree of such: the
+            log-probability of the action at least. With `state_in`, the recurrent state before the
+            step, the Learner may begin a row at any.
         rewards: `[T, N]`.
         terminated: `[T, N]`.
         truncated: `[T, N]`, by the environment's time limit.
         counts: `[T, N]`, N_ep of the state reached.
         state_keys: `[T, N]`, the 64-bit key of the state reached.
         is_reset: `[T, N]`, the step was an automatic reset: no transition.
-        states: Recurrent states, arrays `[N, ...]`, before step 0 and before every step at which
-            the Learner may begin a row; empty if there are none.
+        first_state: Recurrent state before step 0, arrays `[N, ...]`; None if there is none.
     """
 
     observations: Any
     actions: np.ndarray
-    outputs: dict[str, np.ndarray]
+    outputs: dict[str, Any]
     rewards: np.ndarray
     terminated: np.ndarray
     truncated: np.ndarray
     counts: np.ndarray
     state_keys: np.ndarray
     is_reset: np.ndarray
-    states: Mapping[int, State]
+    first_state: State | None
 
     @property
     def num_transitions(self) -> int:
@@ -84,7 +83,7 @@ def cut_rollout(rollout: Rollout, ids: list[str], started: np.ndarray) -> list[S
             episode. Brought up to date.
 
     Returns:
-        Pieces of length 1 to T, with the recurrent states that `recurrent_states` gives.
+        Pieces of length 1 to T, with the recurrent states that `state_before` gives.
     """
     episodes = []
     num_steps, num_envs = rollout.is_reset.shape
@@ -119,7 +118,7 @@ def _piece(
         actions=buffer(rollout.actions[start:end, n]),
         rewards=buffer(rollout.rewards[start:end, n]),
         extra_model_outputs={
-            name: buffer(values[start:end, n])
+            name: buffer(tree.map_structure(lambda x: x[start:end, n], values))
             for name, values in {
                 **rollout.outputs,
                 EPISODIC_COUNTS: rollout.counts,
@@ -131,29 +130,28 @@ def _piece(
         t_started=t_started,
         len_lookback_buffer=0,
     )
-    states = {
-        t - start: tree.map_structure(lambda x: x[n], state)
-        for t, state in rollout.states.items()
-        if start <= t < end and t - start + t_started > 0  # an episode's first is the initial one
-    }
-    return mark_piece(episode, len(rollout.is_reset), states)
+    state = None
+    if start == 0 and rollout.first_state is not None:
+        state = tree.map_structure(lambda x: x[n], rollout.first_state)
+    return mark_piece(episode, len(rollout.is_reset), state)
 
 
 def mark_piece(
-    episode: SingleAgentEpisode, fragment_length: int, states: Mapping[int, State]
+    episode: SingleAgentEpisode, fragment_length: int, first_state: State | None = None
 ) -> SingleAgentEpisode:
     """Notes on a piece what the Learner needs beside its steps.
 
     Args:
         episode: The piece.
         fragment_length: Steps of the fragment it is from.
-        states: Recurrent states by step within the piece; that of an episode's start is known.
+        first_state: Recurrent state before its first step; not needed if it has that of each step,
+            or begins an episode.
 
     Returns:
         The same piece.
     """
     episode.custom_data[_FRAGMENT_LENGTH] = fragment_length
-    episode.custom_data[_STATES] = dict(states)
+    episode.custom_data[_FIRST_STATE] = first_state
     return episode
 
 
@@ -162,9 +160,26 @@ def fragment_length(episodes: list[SingleAgentEpisode]) -> int:
     return max(int(episode.custom_data[_FRAGMENT_LENGTH]) for episode in episodes)
 
 
-def recurrent_states(episode: SingleAgentEpisode, initial_state: State) -> dict[int, State]:
-    """The recurrent states from which a row of a piece may begin, by step within the piece."""
-    return {0: initial_state, **episode.custom_data.get(_STATES, {})}
+def state_before(episode: SingleAgentEpisode, t: int, initial_state: State) -> State:
+    """The recurrent state before step t of a piece.
+
+    RLlib shares PPO's episodes among several Learners by slicing them anywhere. A slice has the
+    outputs of its steps but no `custom_data`, so PPO's pieces have a state for each step.
+
+    Args:
+        episode: The piece; without a state for each step only t = 0 is known.
+        t: Step within the piece.
+        initial_state: Recurrent state at an episode's start.
+    """
+    if episode.t_started + t == 0:
+        return initial_state
+    state: Any
+    if Columns.STATE_IN in episode.extra_model_outputs:
+        state = episode.get_extra_model_outputs(Columns.STATE_IN, t)
+    else:
+        assert t == 0, f"the recurrent state before step {t} of a piece was not kept"
+        state = episode.custom_data[_FIRST_STATE]
+    return state
 
 
 def pad_episodes(
@@ -207,7 +222,8 @@ def pad_episodes(
         EPISODE_IDS: np.array([_episode_number(episode) for episode in episodes]),
         T_STARTED: np.array([episode.t_started for episode in episodes]),
     }
-    columns = list(first.extra_model_outputs)  # log-probabilities, counts, keys ...
+    # Log-probabilities, counts, keys ...; of the states a row has the first alone.
+    columns = [name for name in first.extra_model_outputs if name != Columns.STATE_IN]
     for name in columns:
         batch[name] = zeros(first.get_extra_model_outputs(name))
     batch[Columns.ACTION_LOGP] = np.full(shape, _NEVER_TAKEN, np.float32)
@@ -229,7 +245,7 @@ def pad_episodes(
         batch[Columns.TRUNCATEDS][row, steps - 1] = not batch[Columns.TERMINATEDS][row, steps - 1]
 
     if initial_state is not None:
-        states = [recurrent_states(episode, initial_state)[0] for episode in episodes]
+        states = [state_before(episode, 0, initial_state) for episode in episodes]
         batch[Columns.STATE_IN] = tree.map_structure(lambda *x: np.stack(x), *states)
     return batch
 

@@ -18,8 +18,6 @@ import gymnasium as gym
 import numpy as np
 import torch
 import tree
-from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
-from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.connectors.connector_v2 import ConnectorV2
 from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.columns import Columns
@@ -31,7 +29,7 @@ from ray.rllib.utils.postprocessing.value_predictions import compute_value_targe
 from ray.rllib.utils.torch_utils import convert_to_torch_tensor
 from torch import Tensor
 
-from rllib_ride.rllib.episodes import recurrent_states
+from rllib_ride.rllib.episodes import state_before
 from rllib_ride.rllib.settings import (
     EPISODE_IDS,
     EPISODIC_COUNTS,
@@ -43,13 +41,6 @@ from rllib_ride.rllib.settings import (
 
 _OF_A_ROW = (Columns.SEQ_LENS, Columns.STATE_IN, EPISODE_IDS, T_STARTED)
 """Columns with one entry a row, `[B, ...]`; the others have one a step, `[B, T + 1, ...]`."""
-
-
-def row_length(config: AlgorithmConfig, policy: RLModule | None) -> int | None:
-    """Steps after which a fragment of a recurrent policy may be cut; None if it never is."""
-    if policy is None or not policy.is_stateful() or not isinstance(config, PPOConfig):
-        return None
-    return max_seq_len(policy)
 
 
 def max_seq_len(policy: RLModule) -> int:
@@ -192,18 +183,16 @@ def _short_rows(
     Args:
         flat: Columns `[steps of all pieces, ...]`, each piece's bootstrap step included.
         lengths: Steps of each piece, that step included.
-        episodes: The pieces.
+        episodes: The pieces, with a state for each step.
         initial_state: Of the policy.
         num_steps: Width of the rows; the bootstrap step is left out.
     """
     starts, sizes, states, offset = [], [], [], 0
     for length, episode in zip(lengths, episodes, strict=True):
-        cuts = recurrent_states(episode, initial_state)
-        begins = sorted(cuts)
-        for begin, end in zip(begins, [*begins[1:], length - 1], strict=True):
+        for begin in range(0, length - 1, num_steps):
             starts.append(offset + begin)
-            sizes.append(end - begin)
-            states.append(cuts[begin])
+            sizes.append(min(num_steps, length - 1 - begin))
+            states.append(state_before(episode, begin, initial_state))
         offset += length
 
     device = flat[Columns.LOSS_MASK].device

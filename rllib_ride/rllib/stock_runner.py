@@ -13,7 +13,6 @@ from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 from ray.rllib.env.utils.infinite_lookback_buffer import InfiniteLookbackBuffer
 
 from rllib_ride.rllib.episodes import State, mark_piece
-from rllib_ride.rllib.layouts import row_length
 from rllib_ride.rllib.ray_internals import BaseEnvRunner
 from rllib_ride.rllib.settings import EPISODIC_COUNTS, STATE_KEYS, IntrinsicSettings
 from rllib_ride.rllib.visits import StateVisits, numeric_entries
@@ -34,12 +33,11 @@ class CountingEnvRunner(BaseEnvRunner):
     def sample(self, **kwargs: Any) -> list[SingleAgentEpisode]:
         """As RLlib's, in pieces of at most a fragment."""
         num_steps = self.config.get_rollout_fragment_length(self.worker_index)
-        rows = row_length(self.config, self.module)
         return [
             piece
             for episode in super().sample(**kwargs)
             if len(episode)
-            for piece in _pieces(episode, num_steps, rows)
+            for piece in _pieces(episode, num_steps)
         ]
 
 
@@ -74,9 +72,7 @@ class CountVisits(VectorWrapper):
         return {**infos, STATE_KEYS: keys, EPISODIC_COUNTS: counts}
 
 
-def _pieces(
-    episode: SingleAgentEpisode, num_steps: int, rows: int | None
-) -> list[SingleAgentEpisode]:
+def _pieces(episode: SingleAgentEpisode, num_steps: int) -> list[SingleAgentEpisode]:
     """An episode as RLlib's runner gives it, as pieces such as `cut_rollout` makes.
 
     RLlib samples until all environments together have made their steps, so one of them may have
@@ -85,7 +81,6 @@ def _pieces(
     Args:
         episode: With NumPy data.
         num_steps: Steps of a fragment.
-        rows: Steps after which a recurrent policy's row may begin anew; None: never.
     """
     infos: Any = episode.get_infos()[1:]
     outputs: dict[str, Any] = {
@@ -94,6 +89,8 @@ def _pieces(
     }
     for name in (Columns.ACTION_LOGP, Columns.ACTION_DIST_INPUTS):
         outputs[name] = episode.get_extra_model_outputs(name)
+    if Columns.STATE_OUT in episode.extra_model_outputs:
+        outputs[Columns.STATE_IN] = _states_before(episode)
     observations = numeric_entries(episode.get_observations())
     actions, rewards = episode.get_actions(), episode.get_rewards()
     buffer, pieces = InfiniteLookbackBuffer, []
@@ -107,24 +104,27 @@ def _pieces(
             infos=buffer([{}] * (end - start + 1)),
             actions=buffer(actions[start:end]),
             rewards=buffer(rewards[start:end]),
-            extra_model_outputs={k: buffer(v[start:end]) for k, v in outputs.items()},
+            extra_model_outputs={
+                name: buffer(tree.map_structure(lambda x, s=start, e=end: x[s:e], values))
+                for name, values in outputs.items()
+            },
             terminated=episode.is_terminated and end == len(episode),
             truncated=episode.is_truncated and end == len(episode),
             t_started=episode.t_started + start,
             len_lookback_buffer=0,
         )
-        states = {
-            t - start: _state_before(episode, t)
-            for t in range(start, end, rows or num_steps)
-            if episode.t_started + t > 0 and Columns.STATE_OUT in episode.extra_model_outputs
-        }
-        pieces.append(mark_piece(piece, num_steps, states))
+        pieces.append(mark_piece(piece, num_steps))
     return pieces
 
 
-def _state_before(episode: SingleAgentEpisode, t: int) -> State:
-    """The policy's recurrent state before step t: what it gave out a step earlier."""
-    state: State = episode.get_extra_model_outputs(
-        Columns.STATE_OUT, t - 1, neg_index_as_lookback=True
-    )
-    return state
+def _states_before(episode: SingleAgentEpisode) -> State:
+    """The policy's recurrent state before each step, `[T, ...]`: what it gave out a step earlier.
+
+    That before an episode's first step, which the Learner knows, is 0.
+    """
+    after: State = episode.get_extra_model_outputs(Columns.STATE_OUT)
+    if episode.t_started == 0:
+        first = tree.map_structure(lambda x: np.zeros_like(x[0]), after)
+    else:
+        first = episode.get_extra_model_outputs(Columns.STATE_OUT, -1, neg_index_as_lookback=True)
+    return tree.map_structure(lambda x, y: np.concatenate((x[None], y[:-1])), first, after)

@@ -21,14 +21,14 @@ from ray.rllib.core.columns import Columns
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
 from ray.rllib.env.single_agent_episode import SingleAgentEpisode
-from ray.rllib.utils.numpy import convert_to_numpy
+from ray.rllib.utils.minibatch_utils import ShardEpisodesIterator
 
 import rllib_ride
 from helpers import scripted
 from helpers.policies import FeedForward, StepCounter
 from helpers.scripted import Scripted, Step, played
 from rllib_ride.rllib.env_runner import BatchedEnvRunner
-from rllib_ride.rllib.episodes import Rollout, cut_rollout, pad_episodes, recurrent_states
+from rllib_ride.rllib.episodes import Rollout, cut_rollout, pad_episodes, state_before
 from rllib_ride.rllib.layouts import AddAdvantages, flatten_rows
 from rllib_ride.rllib.settings import (
     EPISODE_IDS,
@@ -57,10 +57,13 @@ def scripts(draw: st.DrawFn) -> tuple[int, Lengths]:
     )
 
 
-def rollouts(num_steps: int, lengths: Lengths, fragments: int, row: int) -> Iterator[Rollout]:
+def rollouts(
+    num_steps: int, lengths: Lengths, fragments: int, every_state: bool
+) -> Iterator[Rollout]:
     """What an environment gives in so many fragments, recorded in the plainest way.
 
-    Steps that only reset carry values that must be nowhere: -999, and states of -999.
+    With the recurrent state before every step, as for PPO, or before the first alone. Steps that
+    only reset carry values that must be nowhere: -999, and states of -999.
     """
     num_envs = len(lengths)
     env = Scripted(num_envs, lengths)
@@ -71,10 +74,7 @@ def rollouts(num_steps: int, lengths: Lengths, fragments: int, row: int) -> Iter
     resetting, steps = np.zeros(num_envs, bool), np.zeros(num_envs)
     for _ in range(fragments):
         seen, columns = [obs], defaultdict(list)
-        states = {}
-        for t in range(num_steps):
-            if t % row == 0:
-                states[t] = {"n": np.where(resetting, -999, steps)[:, None].astype(np.float32)}
+        for _ in range(num_steps):
             actions = env.t % 5
             obs, rewards, terminated, truncated, infos = env.step(actions)
             obs = obs.copy()
@@ -89,26 +89,32 @@ def rollouts(num_steps: int, lengths: Lengths, fragments: int, row: int) -> Iter
                 "state_keys": np.where(resetting, -999, keys),
                 "is_reset": resetting,
                 "logp": np.where(resetting, -999, -env.t / 8).astype(np.float32),
+                "states": np.where(resetting, -999, steps)[:, None].astype(np.float32),
             }.items():
                 columns[name].append(value)
             steps = np.where(resetting, 0, steps + 1)
             resetting = terminated | truncated
         arrays = {name: np.stack(values) for name, values in columns.items()}
+        outputs, states = {Columns.ACTION_LOGP: arrays.pop("logp")}, {"n": arrays.pop("states")}
+        if every_state:
+            outputs[Columns.STATE_IN] = states
         yield Rollout(
             observations=np.stack(seen),
-            outputs={Columns.ACTION_LOGP: arrays.pop("logp")},
-            states=states,
+            outputs=outputs,
+            first_state=None if every_state else {"n": states["n"][0]},
             **arrays,
         )
 
 
-def pieces_of(num_steps: int, lengths: Lengths, fragments: int, row: int) -> list[Any]:
+def pieces_of(
+    num_steps: int, lengths: Lengths, fragments: int, *, every_state: bool = False
+) -> list[Any]:
     """The pieces of each fragment."""
     ids = [SingleAgentEpisode().id_ for _ in lengths]
     started = np.zeros(len(lengths), int)
     return [
         cut_rollout(rollout, ids, started)
-        for rollout in rollouts(num_steps, lengths, fragments, row)
+        for rollout in rollouts(num_steps, lengths, fragments, every_state)
     ]
 
 
@@ -135,12 +141,15 @@ def steps_in(piece: SingleAgentEpisode) -> list[Step]:
     ]
 
 
-@given(scripts(), st.integers(1, 5), st.integers(1, 9))
-@example((4, [[4], [3], [5], [1], [12]]), 5, 4)  # ends on the last step, before it and after it
-@example((1, [[1], [2]]), 5, 1)  # every other fragment is a reset and nothing else
-def test_pieces_are_what_was_stepped(script: tuple[int, Lengths], fragments: int, row: int) -> None:
+@given(scripts(), st.integers(1, 5), st.booleans())
+@example((4, [[4], [3], [5], [1], [12]]), 5, True)  # ends on the last step, before it and after it
+@example((1, [[1], [2]]), 5, False)  # every other fragment is a reset and nothing else
+def test_pieces_are_what_was_stepped(
+    script: tuple[int, Lengths], fragments: int, every_state: bool
+) -> None:
     num_steps, lengths = script
-    pieces = list(itertools.chain(*pieces_of(num_steps, lengths, fragments, row)))
+    made = pieces_of(num_steps, lengths, fragments, every_state=every_state)
+    pieces = list(itertools.chain(*made))
 
     found = sorted(step for piece in pieces for step in steps_in(piece))
     assert found == sorted(played(lengths, fragments * num_steps))
@@ -149,8 +158,8 @@ def test_pieces_are_what_was_stepped(script: tuple[int, Lengths], fragments: int
         assert 1 <= len(piece) <= num_steps
         first = steps_in(piece)[0]
         ids[first.env, first.episode].add(piece.id_)
-        for t, state in recurrent_states(piece, INITIAL_STATE).items():
-            assert 0 <= t < len(piece) and state["n"].tolist() == [piece.t_started + t]
+        for t in range(len(piece) if every_state else 1):
+            assert state_before(piece, t, INITIAL_STATE)["n"].tolist() == [piece.t_started + t]
     # Pieces of an episode share its id, and no other episode has it.
     assert all(len(of_episode) == 1 for of_episode in ids.values())
     assert len(set().union(*ids.values())) == len(ids)
@@ -161,7 +170,7 @@ def test_rows_hold_each_step_once_and_nothing_of_a_reset(
     script: tuple[int, Lengths], fragments: int, terminal: bool, wider: int
 ) -> None:
     num_steps, lengths = script
-    episodes = list(itertools.chain(*pieces_of(num_steps, lengths, fragments, num_steps)))
+    episodes = list(itertools.chain(*pieces_of(num_steps, lengths, fragments)))
     assume(episodes)
     width = num_steps + wider
     rows = pad_episodes(episodes, INITIAL_STATE, time_limit_is_terminal=terminal, num_steps=width)
@@ -197,12 +206,24 @@ def test_rows_hold_each_step_once_and_nothing_of_a_reset(
     assert not {EPISODE_IDS, T_STARTED, Columns.SEQ_LENS, Columns.STATE_IN} & set(flat)
 
 
-@given(scripts(), st.integers(1, 3), st.sampled_from([FeedForward, StepCounter]), st.integers(1, 9))
+def cut_anywhere(episodes: list[SingleAgentEpisode], learners: int) -> list[SingleAgentEpisode]:
+    """All that RLlib gives to so many Learners, of which each has as many steps as another."""
+    return list(itertools.chain(*ShardEpisodesIterator(episodes, num_shards=learners)))
+
+
+@given(
+    scripts(),
+    st.integers(1, 3),
+    st.sampled_from([FeedForward, StepCounter]),
+    st.integers(1, 9),
+    st.integers(1, 4),
+)
 def test_ppos_rows_and_pairs_hold_each_step_once(
-    script: tuple[int, Lengths], fragments: int, cls: type[FeedForward], row: int
+    script: tuple[int, Lengths], fragments: int, cls: type[FeedForward], row: int, learners: int
 ) -> None:
     num_steps, lengths = script
-    episodes = list(itertools.chain(*pieces_of(num_steps, lengths, fragments, row)))
+    made = pieces_of(num_steps, lengths, fragments, every_state=True)
+    episodes = cut_anywhere(list(itertools.chain(*made)), learners)
     assume(episodes)
     policy = cls(
         observation_space=gym.spaces.Box(-1e6, 1e6, (3,), np.float32),
@@ -297,5 +318,5 @@ def test_both_runners_hand_over_what_was_stepped(
             assert len(found) == len(played(lengths, fragments * num_steps))
         for piece in pieces:
             assert 1 <= len(piece) <= num_steps
-            for t, state in recurrent_states(piece, INITIAL_STATE).items():
-                assert convert_to_numpy(state)["n"].tolist() == [piece.t_started + t]
+            for t in range(len(piece) if base is PPOConfig else 1):
+                assert state_before(piece, t, INITIAL_STATE)["n"].tolist() == [piece.t_started + t]

@@ -34,7 +34,7 @@ def rollout(ends: dict[int, list[int]], truncated: bool = False) -> Rollout:
         counts=number + 1,
         state_keys=(number + 2).astype(np.int64),
         is_reset=is_reset,
-        states={0: {"h": np.arange(N)[:, None] + 0.5}},
+        first_state={"h": np.arange(N)[:, None] + 0.5},
     )
 
 

@@ -17,6 +17,7 @@ from ray.rllib.core.rl_module.apis import TARGET_NETWORK_ACTION_DIST_INPUTS, Tar
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 from ray.rllib.evaluation.postprocessing import Postprocessing
+from ray.rllib.utils.minibatch_utils import ShardEpisodesIterator
 
 import rllib_ride
 from helpers import envs
@@ -43,12 +44,8 @@ PIECES += [(3, "cut", 0), (6, "truncated", 0)]
 N = sum(steps for steps, _, _ in PIECES)
 
 
-def pieces(row_starts_at: int = 2) -> list[SingleAgentEpisode]:
-    """Every number in them is another; the state before a step is the step's in its episode.
-
-    A row may begin at a piece's start, and first after `row_starts_at` steps, as where a piece
-    begins in the middle of a fragment.
-    """
+def pieces() -> list[SingleAgentEpisode]:
+    """Every number in them is another; the state before a step is the step's in its episode."""
     rng = np.random.default_rng(1)
     made = []
     for steps, end, t_started in PIECES:
@@ -60,18 +57,16 @@ def pieces(row_starts_at: int = 2) -> list[SingleAgentEpisode]:
                 Columns.ACTION_LOGP: list(-rng.uniform(0.5, 3, size=steps).astype(np.float32)),
                 EPISODIC_COUNTS: list(rng.uniform(1, 9, size=steps).astype(np.float32)),
                 STATE_KEYS: list(rng.integers(2**62, size=steps)),
+                Columns.STATE_IN: [
+                    {"n": np.array([t_started + t], np.float32)} for t in range(steps)
+                ],
             },
             terminated=end == "terminated",
             truncated=end == "truncated",
             t_started=t_started,
             len_lookback_buffer=0,
         ).to_numpy()
-        states = {
-            t: {"n": np.array([t_started + t], np.float32)}
-            for t in [0, *range(row_starts_at, steps, MAX_SEQ_LEN)]
-            if t_started + t > 0
-        }
-        made.append(mark_piece(episode, 7, states))
+        made.append(mark_piece(episode, 7))
     return made
 
 
@@ -167,9 +162,16 @@ def test_advantages_are_those_of_the_paper(cls: type[FeedForward], terminal: boo
     np.testing.assert_allclose(columns[Postprocessing.ADVANTAGES][real], standardized, rtol=1e-3)
 
 
-@pytest.mark.parametrize("row_starts_at", [1, 2, 3])
-def test_a_recurrent_policys_rows_hold_each_step_once(row_starts_at: int) -> None:
-    episodes = pieces(row_starts_at)
+@pytest.mark.parametrize("learners", [1, 2, 3, 5])
+def test_a_recurrent_policys_rows_hold_each_step_once(learners: int) -> None:
+    """Also where RLlib cuts through pieces, to give several Learners as many steps each."""
+    shards = list(ShardEpisodesIterator(pieces(), num_shards=learners))
+    assert sum(len(episode) for shard in shards for episode in shard) == N
+    for shard in shards:
+        check_rows(shard)
+
+
+def check_rows(episodes: list[SingleAgentEpisode]) -> None:
     rows = with_advantages(policy_of(StepCounter), episodes)[DEFAULT_MODULE_ID]
     mask, lengths = rows[Columns.LOSS_MASK], rows[Columns.SEQ_LENS]
     assert mask.shape[1] == MAX_SEQ_LEN

@@ -114,7 +114,7 @@ class BatchedEnvRunner(LockStepEnvRunner):
             counts=np.empty(shape, np.float32),
             state_keys=np.empty(shape, np.int64),
             is_reset=np.empty(shape, bool),
-            first_state=None,
+            longest=self.config.get_rollout_fragment_length(),
         )
         self._put(rollout, 0, self._obs)
         env_frames = 0

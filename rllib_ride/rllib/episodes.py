@@ -34,7 +34,7 @@ _FIRST_STATE = "first_state"
 """Where a piece keeps, in `custom_data`, the recurrent state before its first step."""
 
 _FRAGMENT_LENGTH = "fragment_length"
-"""The same for the steps of the fragment it is a piece of."""
+"""Where it keeps the steps of the longest fragments of any EnvRunner."""
 
 
 @dataclasses.dataclass
@@ -53,6 +53,7 @@ class Rollout:
         counts: `[T, N]`, N_ep of the state reached.
         state_keys: `[T, N]`, the 64-bit key of the state reached.
         is_reset: `[T, N]`, the step was an automatic reset: no transition.
+        longest: T of the EnvRunner whose fragments are longest.
         first_state: Recurrent state before step 0, arrays `[N, ...]`; None if there is none.
     """
 
@@ -65,7 +66,8 @@ class Rollout:
     counts: np.ndarray
     state_keys: np.ndarray
     is_reset: np.ndarray
-    first_state: State | None
+    longest: int
+    first_state: State | None = None
 
     @property
     def num_transitions(self) -> int:
@@ -133,7 +135,7 @@ def _piece(
     state = None
     if start == 0 and rollout.first_state is not None:
         state = tree.map_structure(lambda x: x[n], rollout.first_state)
-    return mark_piece(episode, len(rollout.is_reset), state)
+    return mark_piece(episode, rollout.longest, state)
 
 
 def mark_piece(
@@ -143,7 +145,7 @@ def mark_piece(
 
     Args:
         episode: The piece.
-        fragment_length: Steps of the fragment it is from.
+        fragment_length: Steps of the longest fragments of any EnvRunner.
         first_state: Recurrent state before its first step; not needed if it has that of each step,
             or begins an episode.
 
@@ -156,8 +158,12 @@ def mark_piece(
 
 
 def fragment_length(episodes: list[SingleAgentEpisode]) -> int:
-    """Steps of the fragments that pieces were cut from: no piece is longer."""
-    return max(int(episode.custom_data[_FRAGMENT_LENGTH]) for episode in episodes)
+    """Steps of the longest fragments of any EnvRunner: no piece is longer.
+
+    RLlib's loss of a feed-forward policy takes the steps of a row from the config. With
+    `rollout_fragment_length="auto"` some EnvRunners make one step less, and a batch may be theirs.
+    """
+    return int(episodes[0].custom_data[_FRAGMENT_LENGTH])
 
 
 def state_before(episode: SingleAgentEpisode, t: int, initial_state: State) -> State:

@@ -32,7 +32,7 @@ class CountingEnvRunner(BaseEnvRunner):
 
     def sample(self, **kwargs: Any) -> list[SingleAgentEpisode]:
         """As RLlib's, in pieces of at most a fragment."""
-        num_steps = self.config.get_rollout_fragment_length(self.worker_index)
+        num_steps = self.config.get_rollout_fragment_length()
         return [
             piece
             for episode in super().sample(**kwargs)
@@ -80,7 +80,7 @@ def _pieces(episode: SingleAgentEpisode, num_steps: int) -> list[SingleAgentEpis
 
     Args:
         episode: With NumPy data.
-        num_steps: Steps of a fragment.
+        num_steps: Steps of the longest fragments of any EnvRunner.
     """
     infos: Any = episode.get_infos()[1:]
     outputs: dict[str, Any] = {

@@ -101,6 +101,7 @@ def rollouts(
         yield Rollout(
             observations=np.stack(seen),
             outputs=outputs,
+            longest=num_steps,
             first_state=None if every_state else {"n": states["n"][0]},
             **arrays,
         )

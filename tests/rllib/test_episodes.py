@@ -34,6 +34,7 @@ def rollout(ends: dict[int, list[int]], truncated: bool = False) -> Rollout:
         counts=number + 1,
         state_keys=(number + 2).astype(np.int64),
         is_reset=is_reset,
+        longest=T,
         first_state={"h": np.arange(N)[:, None] + 0.5},
     )
 

@@ -13,6 +13,7 @@ from ray.rllib.algorithms.impala import IMPALAConfig
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.callbacks.callbacks import RLlibCallback
 from ray.rllib.connectors.env_to_module import FlattenObservations
+from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.columns import Columns
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
@@ -21,9 +22,16 @@ from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 import rllib_ride
 from helpers import envs
 from helpers.policies import FeedForward, StepCounter
+from rllib_ride.rllib.connectors import LearnerPipeline
 from rllib_ride.rllib.env_runner import BatchedEnvRunner
 from rllib_ride.rllib.episodes import pad_episodes, state_before
-from rllib_ride.rllib.settings import EPISODE_IDS, EPISODIC_COUNTS, STATE_KEYS, T_STARTED
+from rllib_ride.rllib.settings import (
+    EPISODE_IDS,
+    EPISODIC_COUNTS,
+    STATE_KEYS,
+    T_STARTED,
+    IntrinsicSettings,
+)
 from rllib_ride.rllib.stock_runner import CountingEnvRunner
 
 NUM_ENVS, STEPS, MAX_SEQ_LEN = 4, 40, 4
@@ -227,6 +235,21 @@ def test_no_piece_is_longer_than_a_fragment(cls: type[SingleAgentEnvRunner]) -> 
         for pieces in samples
     )
     assert longest == 5 if cls is BatchedEnvRunner else longest > 5
+
+
+@pytest.mark.parametrize("cls", RUNNERS)
+def test_rows_are_as_long_as_the_config_says_whichever_runner_sampled(
+    cls: type[SingleAgentEnvRunner],
+) -> None:
+    """RLlib's V-trace takes it from there; runner 3's own fragments are a step shorter."""
+    made = config(FeedForward)
+    made.env_runners(num_env_runners=3, rollout_fragment_length="auto")
+    made.training(train_batch_size_per_learner=40)
+    assert [made.get_rollout_fragment_length(index) for index in (0, 3)] == [4, 3]
+    runner = cls(config=made, worker_index=3)
+    pad, *_ = LearnerPipeline(IntrinsicSettings.of(made), for_vtrace=True)(None, None)
+    rows = pad(rl_module={DEFAULT_MODULE_ID: runner.module}, batch={}, episodes=runner.sample())
+    assert rows[DEFAULT_MODULE_ID][Columns.LOSS_MASK].shape[1] == 4 + 1
 
 
 def test_connectors_change_what_is_learned_from() -> None:

@@ -13,6 +13,7 @@ from ray.rllib.core.columns import Columns
 from ray.rllib.core.rl_module.rl_module import RLModule
 from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 from ray.rllib.utils.numpy import convert_to_numpy
+from ray.rllib.utils.torch_utils import convert_to_torch_tensor
 from torch import Tensor
 
 from rllib_ride.intrinsic.rewards import combine_rewards
@@ -76,6 +77,29 @@ def _check_observations(obs: Any, space: gym.Space | None) -> None:
             "FrameStackingEnvToModule, for one, does not; stack frames in the environment, by "
             "gymnasium.wrappers.FrameStackObservation"
         )
+
+
+class ToModuleDevice(ConnectorV2):
+    """PPO: makes the batch tensors where the networks are, which give bonus and values right away.
+
+    `NumpyToTensor` leaves them on the CPU. That is right for IMPALA and APPO, whose connectors may
+    run in an AggregatorActor, and whose batch RLlib moves later.
+    """
+
+    def __call__(
+        self,
+        *,
+        rl_module: RLModule,
+        batch: dict[str, Any],
+        episodes: list[SingleAgentEpisode],
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        """Returns the batch, `{module ID: columns}`, as tensors."""
+        device = next(rl_module[DEFAULT_MODULE_ID].parameters()).device
+        return {
+            module_id: convert_to_torch_tensor(columns, device=device)
+            for module_id, columns in batch.items()
+        }
 
 
 class AddIntrinsicRewards(ConnectorV2):
@@ -162,6 +186,6 @@ class LearnerPipeline:
                 time_limit_is_terminal=self._settings.time_limit_is_terminal,
                 whole_fragments=self._for_vtrace,
             ),
-            NumpyToTensor(),
+            NumpyToTensor() if self._for_vtrace else ToModuleDevice(),
             AddIntrinsicRewards(settings=self._settings, bonus_now=not self._for_vtrace),
         ]

@@ -26,7 +26,6 @@ from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 from ray.rllib.evaluation.postprocessing import Postprocessing
 from ray.rllib.utils.numpy import convert_to_numpy
 from ray.rllib.utils.postprocessing.value_predictions import compute_value_targets
-from ray.rllib.utils.torch_utils import convert_to_torch_tensor
 from torch import Tensor
 
 from rllib_ride.rllib.episodes import state_before
@@ -95,10 +94,9 @@ class AddAdvantages(ConnectorV2):
     ) -> dict[str, Any]:
         """Returns the batch: the policy's with advantages, the intrinsic module's in pairs."""
         policy = rl_module[DEFAULT_MODULE_ID].unwrapped()
-        device = next(policy.parameters()).device
-        rows = convert_to_torch_tensor(batch[DEFAULT_MODULE_ID], device=device)
+        rows = batch[DEFAULT_MODULE_ID]
         lengths = rows[Columns.SEQ_LENS]  # [B], the bootstrap step included
-        steps = torch.arange(rows[Columns.LOSS_MASK].shape[1], device=device)
+        steps = torch.arange(rows[Columns.LOSS_MASK].shape[1], device=lengths.device)
         filled = steps < lengths[:, None]  # [B, T + 1]
         flat = _of_each_step(rows, lambda x: x[filled])  # [steps of all pieces, ...]
 

@@ -14,6 +14,7 @@ from ray.rllib.algorithms.impala import IMPALAConfig
 from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.columns import Columns
 from ray.rllib.core.rl_module.apis import TARGET_NETWORK_ACTION_DIST_INPUTS, TargetNetworkAPI
+from ray.rllib.core.rl_module.multi_rl_module import MultiRLModule
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 from ray.rllib.evaluation.postprocessing import Postprocessing
@@ -23,9 +24,13 @@ import rllib_ride
 from helpers import envs
 from helpers.learners import table_learner
 from helpers.policies import FeedForward, StepCounter
+from rllib_ride.intrinsic.method import IntrinsicMethod
+from rllib_ride.intrinsic.transitions import Transitions
+from rllib_ride.rllib.connectors import LearnerPipeline
 from rllib_ride.rllib.episodes import mark_piece, pad_episodes
 from rllib_ride.rllib.layouts import AddAdvantages, flatten_rows
 from rllib_ride.rllib.learner import IntrinsicVTraceLearner
+from rllib_ride.rllib.module import IntrinsicModule
 from rllib_ride.rllib.settings import (
     EPISODE_IDS,
     EPISODIC_COUNTS,
@@ -124,6 +129,39 @@ def with_advantages(
         episodes=episodes,
         shared_data={},
     )
+
+
+class Distance(IntrinsicMethod):
+    """Pays for how far a state is from a guess, in one product of all, padding too."""
+
+    def __init__(self, observation_space: gym.Space, action_space: gym.Space) -> None:
+        super().__init__(observation_space, action_space)
+        self.guess = torch.nn.Linear(1, 1)
+
+    def bonus(self, transitions: Transitions) -> torch.Tensor:
+        return self.guess(transitions.obs[1:]).squeeze(-1).abs() * transitions.mask
+
+    def loss(self, transitions: Transitions) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        return self.bonus(transitions).sum(), {}
+
+
+@pytest.mark.parametrize("method", ["distance", "none"])
+def test_ppos_batch_is_where_the_networks_are(method: str) -> None:
+    """On a GPU, which the device `meta` stands in for: nothing on it meets anything that is not."""
+    policy = policy_of(FeedForward)
+    intrinsic = IntrinsicModule(
+        observation_space=policy.observation_space,
+        action_space=policy.action_space,
+        model_config={"method_class": Distance, "method_config": {}},
+    )
+    modules = MultiRLModule(rl_module_specs={})
+    modules.add_module(DEFAULT_MODULE_ID, policy.to("meta"))
+    modules.add_module(INTRINSIC_MODULE_ID, intrinsic.to("meta"))
+    batch: dict[str, Any] = {}
+    for piece in LearnerPipeline(IntrinsicSettings(method=method), for_vtrace=False)(None, None):
+        batch = piece(rl_module=modules, batch=batch, episodes=pieces(), shared_data={})
+    assert {column.device.type for column in tree.flatten(batch)} == {"meta"}
+    assert (INTRINSIC_MODULE_ID in batch) == (method != "none")
 
 
 def gae(episode: SingleAgentEpisode, v: np.ndarray, *, is_terminal: bool) -> list[float]:

@@ -12,10 +12,12 @@ from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.columns import Columns
 from ray.rllib.core.rl_module.rl_module import RLModule
 from ray.rllib.env.single_agent_episode import SingleAgentEpisode
+from ray.rllib.utils.metrics.metrics_logger import MetricsLogger
 from ray.rllib.utils.numpy import convert_to_numpy
 from ray.rllib.utils.torch_utils import convert_to_torch_tensor
 from torch import Tensor
 
+from rllib_ride.intrinsic.losses import mean_over_transitions
 from rllib_ride.intrinsic.rewards import combine_rewards
 from rllib_ride.rllib.episodes import fragment_length, pad_episodes
 from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID, INTRINSIC_REWARDS, IntrinsicSettings
@@ -127,6 +129,7 @@ class AddIntrinsicRewards(ConnectorV2):
         rl_module: RLModule,
         batch: dict[str, Any],
         episodes: list[SingleAgentEpisode],
+        metrics: MetricsLogger | None = None,
         **kwargs: Any,
     ) -> dict[str, Any]:
         """Returns the batch for both modules."""
@@ -138,6 +141,8 @@ class AddIntrinsicRewards(ConnectorV2):
             intrinsic = rl_module[INTRINSIC_MODULE_ID].unwrapped()
             bonus = intrinsic.bonus(intrinsic.transitions(columns))
             add_intrinsic_rewards(columns, bonus, self._settings)
+            if metrics is not None:
+                log_bonus(metrics, columns)
         batch[INTRINSIC_MODULE_ID] = dict(columns)
         return batch
 
@@ -161,6 +166,12 @@ def add_intrinsic_rewards(
     columns[Columns.REWARDS] = combine_rewards(
         r_ext, r_int, settings.coef, clip=settings.reward_clip
     )
+
+
+def log_bonus(metrics: MetricsLogger, columns: dict[str, Any]) -> None:
+    """Logs the mean bonus of a batch, to be done once a batch: its minibatches have others."""
+    mean = mean_over_transitions(columns[INTRINSIC_REWARDS], columns[Columns.LOSS_MASK])
+    metrics.log_value((INTRINSIC_MODULE_ID, "intrinsic_reward_mean"), mean, window=1)
 
 
 class LearnerPipeline:

@@ -15,7 +15,7 @@ from ray.rllib.core.learner.learner import Learner
 
 from rllib_ride.intrinsic.losses import mean_over_transitions
 from rllib_ride.intrinsic.transitions import Transitions
-from rllib_ride.rllib.connectors import add_intrinsic_rewards
+from rllib_ride.rllib.connectors import add_intrinsic_rewards, log_bonus
 from rllib_ride.rllib.finite_updates import FiniteUpdates
 from rllib_ride.rllib.layouts import AddAdvantages, flatten_rows, max_seq_len
 from rllib_ride.rllib.module import TRANSITIONS
@@ -94,9 +94,8 @@ class IntrinsicLearner(FiniteUpdates):
         rows = batch[INTRINSIC_MODULE_ID]
         if INTRINSIC_REWARDS not in rows:
             self.add_bonus(batch, intrinsic_out[INTRINSIC_MODULE_ID][TRANSITIONS])
-        mean = mean_over_transitions(rows[INTRINSIC_REWARDS], rows[Columns.LOSS_MASK])
-        self.note_bonus(mean)
-        self.metrics.log_value((INTRINSIC_MODULE_ID, "intrinsic_reward_mean"), mean, window=1)
+            log_bonus(self.metrics, rows)
+        self.note_bonus(mean_over_transitions(rows[INTRINSIC_REWARDS], rows[Columns.LOSS_MASK]))
         return losses | super().compute_losses(fwd_out=policy_out, batch=batch)
 
     def add_bonus(self, batch: dict[str, Any], transitions: Transitions) -> None:
@@ -124,11 +123,12 @@ class IntrinsicVTraceLearner(IntrinsicLearner, FailingLoudly):
 
     def before_learning(self, batch: dict[str, Any]) -> None:
         """Gives a batch that is learned from more than once its bonus, once."""
-        if not self._settings.has_bonus or INTRINSIC_REWARDS in batch[INTRINSIC_MODULE_ID]:
+        if not self._settings.has_bonus or self.learns_once:
             return
-        if not self.learns_once:
-            intrinsic = self.module[INTRINSIC_MODULE_ID].unwrapped()
-            self.add_bonus(batch, intrinsic.transitions(batch[INTRINSIC_MODULE_ID]))
+        rows = batch[INTRINSIC_MODULE_ID]
+        if INTRINSIC_REWARDS not in rows:
+            self.add_bonus(batch, self.module[INTRINSIC_MODULE_ID].unwrapped().transitions(rows))
+        log_bonus(self.metrics, rows)
 
     @property
     def learns_once(self) -> bool:

@@ -7,17 +7,24 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.columns import Columns
+from ray.rllib.core.learner.training_data import TrainingData
 from ray.rllib.env.single_agent_episode import SingleAgentEpisode
+from ray.rllib.utils.metrics import NUM_ENV_STEPS_SAMPLED_LIFETIME
 
+import rllib_ride
+from helpers import envs
 from helpers.small_impala import config, fixed_batch, learner_of
 from rllib_ride.rllib.connectors import (
     AddIntrinsicRewards,
     LearnerPipeline,
     add_intrinsic_rewards,
 )
+from rllib_ride.rllib.env_runner import BatchedEnvRunner
 from rllib_ride.rllib.settings import (
+    EPISODIC_COUNTS,
     INTRINSIC_MODULE_ID,
     INTRINSIC_REWARDS,
     IntrinsicSettings,
@@ -89,6 +96,35 @@ def test_a_batch_gets_its_bonus_once(build: Any, num_epochs: int, learns_once: b
         rewards = rows[Columns.REWARDS].clone()
         learner.before_learning(batch)  # as when APPO's buffer hands it out again
         torch.testing.assert_close(rows[Columns.REWARDS], rewards)
+        mean = expected[rows[Columns.LOSS_MASK]].mean()
+        logged = learner.metrics.peek((INTRINSIC_MODULE_ID, "intrinsic_reward_mean"))
+        torch.testing.assert_close(logged, mean)  # not of each minibatch
+
+
+def test_ppo_logs_the_mean_bonus_of_the_batch() -> None:
+    """And not of the minibatch that comes last."""
+    made = (
+        PPOConfig()
+        .environment(envs.ENV_ID)
+        .env_runners(num_env_runners=0, num_envs_per_env_runner=4, rollout_fragment_length=10)
+        .learners(num_learners=0)
+        .training(train_batch_size_per_learner=40, minibatch_size=20)
+    )
+    rllib_ride.add_intrinsic_reward(made, method="only_episodic_counts", counts="full")
+    runner = BatchedEnvRunner(config=made, worker_index=0)
+    pieces = runner.sample()
+    counts = np.concatenate([piece.get_extra_model_outputs(EPISODIC_COUNTS) for piece in pieces])
+    learner = made.build_learner(spaces=runner.get_spaces())
+    try:
+        metrics = learner.update(
+            training_data=TrainingData(episodes=pieces),
+            timesteps={NUM_ENV_STEPS_SAMPLED_LIFETIME: 40},
+            minibatch_size=20,
+        )
+    finally:
+        learner.shutdown()
+    logged = metrics[INTRINSIC_MODULE_ID]["intrinsic_reward_mean"].peek()
+    assert logged == pytest.approx(np.mean(1 / np.sqrt(counts)))
 
 
 def test_bonus_and_loss_share_one_forward_pass(build: Any) -> None:

@@ -17,6 +17,9 @@ from torch import Tensor
 
 from rllib_ride.rllib.visits import numeric_entries
 
+_CHOICE = (Columns.ACTIONS, Columns.ACTION_LOGP, Columns.ACTION_DIST_INPUTS)
+"""What a module may say of what it does: the action itself, or what to sample it from."""
+
 
 class LockStepActor:
     """A policy in N environments, with the recurrent state of each.
@@ -52,6 +55,9 @@ class LockStepActor:
     ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """Chooses an action for each environment and advances the recurrent state.
 
+        As RLlib's `GetActions`: a module's own `actions` are taken as they are, and its own
+        `action_logp` is not replaced.
+
         Args:
             obs: `[N, ...]`, or a dict of such; text in it is left out.
             explore: Sample from the policy; otherwise take its likeliest action.
@@ -59,7 +65,10 @@ class LockStepActor:
 
         Returns:
             Actions `[N, ...]`, and the columns `action_logp` `[N]` and `action_dist_inputs`
-            `[N, ...]`.
+            `[N, ...]`, one of which a module that chooses by itself may not have.
+
+        Raises:
+            ValueError: If the module gives neither actions nor what to sample them from.
         """
         # RLlib's own: float64, which many environments observe, becomes the networks' float32.
         batch: dict[str, Any] = {
@@ -73,20 +82,35 @@ class LockStepActor:
             batch[Columns.STATE_IN] = self.state
         if explore:
             out = self._module.forward_exploration(batch, t=timestep)
-            distribution = self._module.get_exploration_action_dist_cls()
         else:
             out = self._module.forward_inference(batch)
-            distribution = self._module.get_inference_action_dist_cls()
-        inputs = out[Columns.ACTION_DIST_INPUTS]
+        choice: dict[str, Any] = {name: out[name] for name in _CHOICE if name in out}
         if self.state is not None:
-            inputs, self.state = inputs.squeeze(1), out[Columns.STATE_OUT]
-        policy = distribution.from_logits(inputs)
+            choice = {name: column.squeeze(1) for name, column in choice.items()}  # [N, 1, ...]
+            self.state = out[Columns.STATE_OUT]
+        if Columns.ACTIONS not in choice:
+            self._sample(choice, explore)
+        columns = {name: column.numpy(force=True) for name, column in choice.items()}
+        return columns.pop(Columns.ACTIONS), columns
+
+    def _sample(self, choice: dict[str, Any], explore: bool) -> None:
+        """Adds actions, and their log-probability if it is not there, to columns `[N, ...]`."""
+        module = self._module
+        if Columns.ACTION_DIST_INPUTS not in choice:
+            raise ValueError(
+                f"{type(module).__name__} returns neither {Columns.ACTIONS!r} nor "
+                f"{Columns.ACTION_DIST_INPUTS!r}, want one of them"
+            )
+        distribution = (
+            module.get_exploration_action_dist_cls()
+            if explore
+            else module.get_inference_action_dist_cls()
+        )
+        policy = distribution.from_logits(choice[Columns.ACTION_DIST_INPUTS])
         actions: Any = (policy if explore else policy.to_deterministic()).sample()
-        logp: Any = policy.logp(actions)
-        return actions.numpy(force=True), {
-            Columns.ACTION_LOGP: logp.numpy(force=True),
-            Columns.ACTION_DIST_INPUTS: inputs.numpy(force=True),
-        }
+        choice[Columns.ACTIONS] = actions
+        if Columns.ACTION_LOGP not in choice:
+            choice[Columns.ACTION_LOGP] = policy.logp(actions)
 
     def begin(self, env_mask: np.ndarray) -> None:
         """Gives environments that begin an episode, `[N]` bool, the initial state."""

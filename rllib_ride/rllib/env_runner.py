@@ -18,6 +18,7 @@ from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 
 from rllib_ride.rllib.acting import LockStepActor, actions_for_env, reset_each
 from rllib_ride.rllib.episodes import Rollout, State, cut_rollout
+from rllib_ride.rllib.layouts import kept_outputs
 from rllib_ride.rllib.ray_internals import LockStepEnvRunner
 from rllib_ride.rllib.settings import ENV_FRAMES, IntrinsicSettings
 from rllib_ride.rllib.visits import StateVisits, numeric_entries
@@ -97,9 +98,6 @@ class BatchedEnvRunner(LockStepEnvRunner):
         timestep = self.num_env_steps_sampled_lifetime
         action_space: Any = self.vector_env.single_action_space
         is_ppo = isinstance(self.config, PPOConfig)
-        columns = [Columns.ACTION_LOGP]
-        if is_ppo:
-            columns.append(Columns.ACTION_DIST_INPUTS)  # its loss has the old policy's KL
         states: list[State] = []
         outputs: list[dict[str, np.ndarray]] = []
         rollout = Rollout(
@@ -147,7 +145,7 @@ class BatchedEnvRunner(LockStepEnvRunner):
 
         if env_frames:
             self.metrics.log_value(ENV_FRAMES, env_frames, reduce="lifetime_sum")
-        for name in columns:
+        for name in kept_outputs(self.config, outputs[0]):
             rollout.outputs[name] = np.stack([output[name] for output in outputs])
         if states and is_ppo:
             rollout.outputs[Columns.STATE_IN] = tree.map_structure(lambda *x: np.stack(x), *states)

@@ -11,13 +11,15 @@ nor bootstrap steps are needed once advantages are known.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import torch
 import tree
+from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
+from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.connectors.connector_v2 import ConnectorV2
 from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.columns import Columns
@@ -40,6 +42,28 @@ from rllib_ride.rllib.settings import (
 
 _OF_A_ROW = (Columns.SEQ_LENS, Columns.STATE_IN, EPISODE_IDS, T_STARTED)
 """Columns with one entry a row, `[B, ...]`; the others have one a step, `[B, T + 1, ...]`."""
+
+
+def kept_outputs(config: AlgorithmConfig, given: Collection[str]) -> list[str]:
+    """Which columns of what a policy gives at each step the Learner is sent.
+
+    Args:
+        config: Of the EnvRunner.
+        given: The columns that the policy's RLModule gives.
+
+    Raises:
+        ValueError: If the algorithm's loss reads one that is not there.
+    """
+    read = [Columns.ACTION_LOGP]
+    if isinstance(config, PPOConfig):
+        read.append(Columns.ACTION_DIST_INPUTS)  # its loss has the old policy's KL
+    missing = [name for name in read if name not in given]
+    if missing and not config.in_evaluation:
+        raise ValueError(
+            f"the policy's RLModule returns {Columns.ACTIONS!r} of its own without "
+            f"{' and '.join(map(repr, missing))}, which the loss reads: return that too"
+        )
+    return [name for name in read if name in given]
 
 
 def max_seq_len(policy: RLModule) -> int:

@@ -13,6 +13,7 @@ from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 from ray.rllib.env.utils.infinite_lookback_buffer import InfiniteLookbackBuffer
 
 from rllib_ride.rllib.episodes import State, mark_piece
+from rllib_ride.rllib.layouts import kept_outputs
 from rllib_ride.rllib.ray_internals import BaseEnvRunner
 from rllib_ride.rllib.settings import EPISODIC_COUNTS, STATE_KEYS, IntrinsicSettings
 from rllib_ride.rllib.visits import StateVisits, numeric_entries
@@ -37,7 +38,9 @@ class CountingEnvRunner(BaseEnvRunner):
             piece
             for episode in super().sample(**kwargs)
             if len(episode)
-            for piece in _pieces(episode, num_steps)
+            for piece in _pieces(
+                episode, num_steps, kept_outputs(self.config, episode.extra_model_outputs)
+            )
         ]
 
 
@@ -72,7 +75,9 @@ class CountVisits(VectorWrapper):
         return {**infos, STATE_KEYS: keys, EPISODIC_COUNTS: counts}
 
 
-def _pieces(episode: SingleAgentEpisode, num_steps: int) -> list[SingleAgentEpisode]:
+def _pieces(
+    episode: SingleAgentEpisode, num_steps: int, kept: list[str]
+) -> list[SingleAgentEpisode]:
     """An episode as RLlib's runner gives it, as pieces such as `cut_rollout` makes.
 
     RLlib samples until all environments together have made their steps, so one of them may have
@@ -81,13 +86,14 @@ def _pieces(episode: SingleAgentEpisode, num_steps: int) -> list[SingleAgentEpis
     Args:
         episode: With NumPy data.
         num_steps: Steps of the longest fragments of any EnvRunner.
+        kept: Which of its outputs the Learner is sent.
     """
     infos: Any = episode.get_infos()[1:]
     outputs: dict[str, Any] = {
         EPISODIC_COUNTS: np.array([info[EPISODIC_COUNTS] for info in infos], np.float32),
         STATE_KEYS: np.array([info[STATE_KEYS] for info in infos], np.int64),
     }
-    for name in (Columns.ACTION_LOGP, Columns.ACTION_DIST_INPUTS):
+    for name in kept:
         outputs[name] = episode.get_extra_model_outputs(name)
     if Columns.STATE_OUT in episode.extra_model_outputs:
         outputs[Columns.STATE_IN] = _states_before(episode)

@@ -64,6 +64,32 @@ class StepCounter(FeedForward):
         return batch[Columns.STATE_IN]["n"] + torch.arange(self.x(batch).shape[1])
 
 
+class OwnChoice(FeedForward):
+    """Takes the last action always, by itself, and says the log-probability -0.25 of it."""
+
+    def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        shape = self.x(batch).shape  # [N], or [N, 1]
+        last = int(self.action_space.n) - 1  # type: ignore[union-attr]
+        return {
+            Columns.ACTIONS: torch.full(shape, last),
+            Columns.ACTION_LOGP: torch.full(shape, -0.25),
+        }
+
+
+class RecurrentOwnChoice(OwnChoice, StepCounter):
+    """The same beside what `StepCounter` gives, which would sample other actions."""
+
+    def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        return StepCounter._forward(self, batch) | OwnChoice._forward(self, batch)
+
+
+class UnknownChoice(OwnChoice):
+    """The same without a log-probability."""
+
+    def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        return {Columns.ACTIONS: super()._forward(batch)[Columns.ACTIONS]}
+
+
 class Indifferent(TorchRLModule, ValueFunctionAPI):
     """Acts at random whatever it sees, a Dict too; learns nothing."""
 

@@ -21,7 +21,13 @@ from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 
 import rllib_ride
 from helpers import envs
-from helpers.policies import FeedForward, StepCounter
+from helpers.policies import (
+    FeedForward,
+    OwnChoice,
+    RecurrentOwnChoice,
+    StepCounter,
+    UnknownChoice,
+)
 from rllib_ride.rllib.connectors import LearnerPipeline
 from rllib_ride.rllib.env_runner import BatchedEnvRunner
 from rllib_ride.rllib.episodes import pad_episodes, state_before
@@ -118,6 +124,45 @@ def test_both_runners_give_the_same_transitions(
         assert steps == [t % length for t in range(STEPS)]
         # Both policies act by the step within the episode.
         assert [action for _, _, action, *_ in of_environment] == [t % 7 for t in steps]
+
+
+@pytest.mark.parametrize("cls", RUNNERS)
+@pytest.mark.parametrize(
+    ("module", "base"),
+    [
+        (OwnChoice, IMPALAConfig),
+        (RecurrentOwnChoice, IMPALAConfig),
+        (RecurrentOwnChoice, PPOConfig),
+    ],
+)
+def test_a_modules_own_actions_are_taken(
+    cls: type[SingleAgentEnvRunner], module: type[FeedForward], base: type[AlgorithmConfig]
+) -> None:
+    for piece in sampled(cls, config(module, base=base)):
+        assert set(piece.get_actions()) == {6}
+        assert set(piece.get_extra_model_outputs(Columns.ACTION_LOGP)) == {-0.25}
+
+
+@pytest.mark.parametrize("cls", RUNNERS)
+@pytest.mark.parametrize(
+    ("module", "base", "missing"),
+    [
+        (UnknownChoice, IMPALAConfig, "'action_logp'"),
+        (UnknownChoice, PPOConfig, "'action_logp' and 'action_dist_inputs'"),
+        (OwnChoice, PPOConfig, "'action_dist_inputs'"),
+    ],
+)
+def test_what_the_loss_reads_must_come_with_them(
+    cls: type[SingleAgentEnvRunner],
+    module: type[FeedForward],
+    base: type[AlgorithmConfig],
+    missing: str,
+) -> None:
+    made = config(module, base=base)
+    with pytest.raises(ValueError, match=f"returns 'actions' of its own without {missing}, which"):
+        cls(config=made, worker_index=0).sample()
+    made.in_evaluation = True  # of which nobody learns
+    assert cls(config=made, worker_index=0).sample()
 
 
 @pytest.mark.parametrize("cls", RUNNERS)

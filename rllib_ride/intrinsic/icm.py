@@ -23,7 +23,8 @@ class Icm(DynamicsMethod):
         action_space: as `DynamicsMethod`'s.
         distance: of the prediction from the state reached, `"released"`: the norm, as in the code
             that RIDE's authors released; `"paper"`: its square, as in the text of RIDE.
-        **loss_coefs: those of `DynamicsMethod`.
+        forward_loss_coef: as `DynamicsMethod`'s.
+        inverse_loss_coef: as `DynamicsMethod`'s.
 
     Raises:
         ValueError: a space or `distance` is not supported.
@@ -34,9 +35,10 @@ class Icm(DynamicsMethod):
         observation_space: gym.Space,
         action_space: gym.Space,
         distance: Literal["released", "paper"] = "released",
-        **loss_coefs: float,
+        forward_loss_coef: float = 10.0,
+        inverse_loss_coef: float = 0.1,
     ) -> None:
-        super().__init__(observation_space, action_space, **loss_coefs)
+        super().__init__(observation_space, action_space, forward_loss_coef, inverse_loss_coef)
         if distance not in ("released", "paper"):
             raise ValueError(f"distance={distance!r} is unknown; use 'released' or 'paper'")
         self.distance = distance

@@ -22,7 +22,7 @@ class NovelD(Rnd):
         observation_space: as `Rnd`'s.
         action_space: of any kind, it is not read.
         alpha: the share of the novelty of the state left that is taken off.
-        **loss_coef: that of `Rnd`.
+        loss_coef: as `Rnd`'s.
 
     Raises:
         ValueError: the observation space is not supported.
@@ -35,9 +35,9 @@ class NovelD(Rnd):
         observation_space: gym.Space,
         action_space: gym.Space,
         alpha: float = 0.5,
-        **loss_coef: float,
+        loss_coef: float = 0.1,
     ) -> None:
-        super().__init__(observation_space, action_space, **loss_coef)
+        super().__init__(observation_space, action_space, loss_coef)
         self.alpha = alpha
 
     @torch.no_grad()

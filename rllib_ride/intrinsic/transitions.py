@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
@@ -66,12 +66,6 @@ class Transitions:
                 )
         if self.mask.dtype != torch.bool:
             raise ValueError(f"Transitions.mask is {self.mask.dtype}, want torch.bool")
-
-    def to(self, device: torch.device) -> Transitions:
-        """The same transitions on a device."""
-        columns = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "_embedded"}
-        known = {name: column for name, column in columns.items() if column is not None}
-        return Transitions(**{name: column.to(device) for name, column in known.items()})
 
     def for_one_update(self) -> Transitions:
         """The same transitions, keeping what an embedding gives: loss and bonus share its pass.

@@ -325,6 +325,12 @@ def test_refuses_when_the_config_is_built(
         rllib_ride.add_intrinsic_reward(config, **settings)
 
 
+@pytest.mark.parametrize("method", [name for name in rllib_ride.methods() if name != "none"])
+def test_no_method_takes_options_that_it_does_not_have(method: str) -> None:
+    with pytest.raises(ValueError, match=f"method_config of '{method}'.*'loss_coeff'"):
+        rllib_ride.add_intrinsic_reward(impala(), method=method, method_config={"loss_coeff": 1.0})
+
+
 VECTOR = spaces.Box(-1, 1, (3,), np.float32)
 
 

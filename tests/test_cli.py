@@ -135,7 +135,10 @@ def test_a_bad_file_is_told_in_one_message_and_nothing_is_written(
         (["run", "x.yaml", "--frames", "1e16"], "argument --frames: must be at most 1e+15"),
         (["run", "x" * 5000], "... (5,002 characters) is no path: File name too long"),
         (["check", "x.yaml", "--set", "num_env_runners=1e9"], "must be at most 10000, not 1000000"),
-        (["check", "x.yaml", "--set", "num_learners=1.5"], "x.yaml: trial ride_Empty-5x5_seed1: "),
+        (
+            ["check", "x.yaml", "--set", "num_learners=1.5"],
+            "x.yaml: key 'config.num_learners' must be a whole number, not 1.5",
+        ),
         (["run", "x.yaml", "--frames", "-3"], "argument --frames: must be a positive whole number"),
         (
             ["run", "x.yaml", "--stop-at-return", "nan"],

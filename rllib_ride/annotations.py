@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import numpy as np
 
 _WORDS: dict[Any, str] = {
     bool: "true or false",
@@ -31,6 +33,8 @@ def misfit(value: Any, parameter: inspect.Parameter) -> str | None:
         value: Such as a number, a text, or a list of them.
         parameter: Its default is right, and what is like it, whatever the annotation says.
     """
+    if isinstance(value, np.generic):
+        value = value.item()
     kinds = _wanted(parameter)
     if any(_fits(value, kind) for kind in kinds):
         return None
@@ -66,7 +70,7 @@ def _kinds(annotation: Any) -> Iterator[Any]:
         yield from get_args(annotation)
     else:
         kind = origin or annotation
-        yield kind if kind in _WORDS else object
+        yield kind if isinstance(kind, Hashable) and kind in _WORDS else object
 
 
 def _fits(value: Any, kind: Any) -> bool:

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, Literal, Optional
 
+import numpy as np
 import pytest
 
 from rllib_ride.annotations import misfit
@@ -28,6 +29,11 @@ def parameter(annotation: Any, default: Any = NOTHING) -> inspect.Parameter:
         ([1], tuple[int, ...], (1,)),
         ("foo", "float", 1.0),  # of an annotation that is still a text nothing is known
         ("foo", Any, 1.0),
+        ("foo", [int, str], 3),  # nor of one that is none
+        (np.int64(5), float, NOTHING),
+        (np.float32(5), float, NOTHING),
+        (np.int64(5), int, NOTHING),
+        (np.bool_(True), bool, NOTHING),
         ("foo", Optional["inspect.Parameter"], None),
         (True, str, False),  # the default shows that the annotation is wrong
         (None, float, None),

@@ -79,6 +79,8 @@ def _as_meant(name: str, annotation: Any) -> Any:
     parts = get_args(annotation)
     if str in parts and int in parts:
         annotation = Union[*(Literal["auto"] if part is str else part for part in parts)]
+    if name == "entropy_coeff":
+        annotation |= list  # PPO's says a number; a schedule it is as well
     if name.startswith(("num_cpus_", "num_gpus_")):
         annotation |= float  # some say int; Ray shares a core out
     return annotation

@@ -32,7 +32,7 @@ class E3b(IntrinsicMethod):
         num_episodes: whose C is kept at most, those met last; at least as many as go on at a time.
 
     Raises:
-        ValueError: a space is not supported.
+        ValueError: a space is not supported, or `num_episodes` is below 1.
     """
 
     def __init__(
@@ -44,6 +44,8 @@ class E3b(IntrinsicMethod):
         num_episodes: int = 4096,
     ) -> None:
         super().__init__(observation_space, action_space)
+        if num_episodes < 1:
+            raise ValueError(f"num_episodes={num_episodes} must be at least 1")
         self.ridge = ridge
         self.inverse_loss_coef = inverse_loss_coef
         self.num_episodes = num_episodes

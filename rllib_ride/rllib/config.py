@@ -105,8 +105,7 @@ def add_intrinsic_reward(
     method_class = get_method(method)
     spec = _gym_spec(config)
     is_vector = _has_vector_entry_point(config, spec)
-    counts = settings.get("counts", "full" if _reports_state_keys(spec, is_vector) else "view")
-    settings.setdefault("counts", counts if _reads_visits(method_class) else "none")
+    settings.setdefault("counts", "full" if _reports_state_keys(spec, is_vector) else "view")
     chosen = _settings(method=method, coef=coef, **settings)
     observation_space, action_space = _spaces(config, spec if is_vector else None)
     check_spaces(config, observation_space, action_space, chosen)
@@ -138,7 +137,7 @@ def add_intrinsic_reward(
                 "method": method,
                 "method_class": method_class,
                 "method_config": dict(chosen.method_config),
-                "counts": counts,  # so that a checkpoint can tell, whether they are read or not
+                "counts": chosen.counts,  # so that a checkpoint can tell
                 "observation_key": chosen.observation_key,
                 **_what_connectors_meet(config, observation_space),
             },
@@ -248,7 +247,9 @@ def _check_method_config(
     others = next((p for p in parameters.values() if p.kind is p.VAR_KEYWORD), None)
     for name, value in method_config.items():
         parameter = parameters.get(name, others)
-        if parameter is not None and (right := misfit(value, parameter)):
+        if parameter is None or parameter.annotation is parameter.empty:
+            continue
+        if right := misfit(value, parameter):
             raise ValueError(
                 f"method_config of {method!r}: {name} must be {right}, not {shown(value)}"
             )
@@ -304,13 +305,6 @@ def _reports_state_keys(spec: gym.envs.registration.EnvSpec | None, is_vector: b
         return False
     entry_point = spec.vector_entry_point if is_vector else spec.entry_point
     return str(entry_point).startswith(_WITH_STATE_KEYS)
-
-
-def _reads_visits(method_class: type[IntrinsicMethod] | None) -> bool:
-    """Whether the EnvRunners need count for it."""
-    return method_class is not None and (
-        method_class.needs_episodic_counts or method_class.needs_state_keys
-    )
 
 
 def _spaces(

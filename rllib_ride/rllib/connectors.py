@@ -6,6 +6,7 @@ from typing import Any
 
 import gymnasium as gym
 import torch
+import tree
 from ray.rllib.connectors.common.numpy_to_tensor import NumpyToTensor
 from ray.rllib.connectors.connector_v2 import ConnectorV2
 from ray.rllib.core import DEFAULT_MODULE_ID
@@ -72,10 +73,11 @@ class PadEpisodes(ConnectorV2):
 
 def _check_observations(obs: Any, space: gym.Space | None) -> None:
     """Refuses observations `[B, T + 1, ...]` of episodes that are not what the policy acted on."""
-    if isinstance(space, gym.spaces.Box) and obs.shape[2:] != space.shape:
+    shape = tree.map_structure(lambda x: x.shape[2:], obs)
+    if isinstance(space, gym.spaces.Box) and shape != space.shape:
         raise ValueError(
-            f"episodes hold observations of shape {obs.shape[2:]}, and the policy acts on "
-            f"{space.shape}: connectors must write what they change into the episodes, which "
+            f"episodes hold observations of shape {shape}, and the policy acts on {space.shape}: "
+            "connectors must write what they change into the episodes, which "
             "FrameStackingEnvToModule, for one, does not; stack frames in the environment, by "
             "gymnasium.wrappers.FrameStackObservation"
         )

@@ -60,8 +60,8 @@ class IntrinsicSettings:
         coef: Weight of the bonus in the reward, w_ir of the paper's table 2.
         counts: What counts as one state for N_ep, and for the method Count: `"full"`, the
             environment's own key (infos with a `state_key`; MiniGrid's is the whole grid with the
-            agent in it), `"view"`, the observation itself, or `"none"`: N_ep is always 1.
-            `add_intrinsic_reward` chooses the last for a method that reads neither.
+            agent in it), `"view"`, the observation itself, or `"none"`: N_ep is always 1. For a
+            method that reads neither keys nor counts nobody counts.
         observation_key: Which entry of a Dict observation the intrinsic networks and the view's
             counts see. None: the observation itself, or a Dict's `"image"` or `"observations"`.
         extrinsic_reward: Whether the policy learns from the environment's reward at all. If not,

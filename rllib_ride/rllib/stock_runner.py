@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import tree
 from gymnasium.vector import VectorEnv, VectorWrapper
+from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
+from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core.columns import Columns
 from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 from ray.rllib.env.utils.infinite_lookback_buffer import InfiniteLookbackBuffer
@@ -33,14 +35,11 @@ class CountingEnvRunner(BaseEnvRunner):
 
     def sample(self, **kwargs: Any) -> list[SingleAgentEpisode]:
         """As RLlib's, in pieces of at most a fragment."""
-        num_steps = self.config.get_rollout_fragment_length()
         return [
             piece
             for episode in super().sample(**kwargs)
             if len(episode)
-            for piece in _pieces(
-                episode, num_steps, kept_outputs(self.config, episode.extra_model_outputs)
-            )
+            for piece in _pieces(episode, self.config)
         ]
 
 
@@ -75,9 +74,7 @@ class CountVisits(VectorWrapper):
         return {**infos, STATE_KEYS: keys, EPISODIC_COUNTS: counts}
 
 
-def _pieces(
-    episode: SingleAgentEpisode, num_steps: int, kept: list[str]
-) -> list[SingleAgentEpisode]:
+def _pieces(episode: SingleAgentEpisode, config: AlgorithmConfig) -> list[SingleAgentEpisode]:
     """An episode as RLlib's runner gives it, as pieces such as `cut_rollout` makes.
 
     RLlib samples until all environments together have made their steps, so one of them may have
@@ -85,18 +82,21 @@ def _pieces(
 
     Args:
         episode: With NumPy data.
-        num_steps: Steps of the longest fragments of any EnvRunner.
-        kept: Which of its outputs the Learner is sent.
+        config: Of the algorithm; tells the steps of a fragment, and what the Learner is sent.
     """
+    num_steps = config.get_rollout_fragment_length()
     infos: Any = episode.get_infos()[1:]
     outputs: dict[str, Any] = {
         EPISODIC_COUNTS: np.array([info[EPISODIC_COUNTS] for info in infos], np.float32),
         STATE_KEYS: np.array([info[STATE_KEYS] for info in infos], np.int64),
     }
-    for name in kept:
+    for name in kept_outputs(config, episode.extra_model_outputs):
         outputs[name] = episode.get_extra_model_outputs(name)
+    states = None
     if Columns.STATE_OUT in episode.extra_model_outputs:
-        outputs[Columns.STATE_IN] = _states_before(episode)
+        states = _states_before(episode)
+        if isinstance(config, PPOConfig):  # whose rows may begin anywhere
+            outputs[Columns.STATE_IN] = states
     observations = numeric_entries(episode.get_observations())
     actions, rewards = episode.get_actions(), episode.get_rewards()
     buffer, pieces = InfiniteLookbackBuffer, []
@@ -119,7 +119,8 @@ def _pieces(
             t_started=episode.t_started + start,
             len_lookback_buffer=0,
         )
-        pieces.append(mark_piece(piece, num_steps))
+        first = tree.map_structure(lambda x, s=start: x[s], states) if states else None
+        pieces.append(mark_piece(piece, num_steps, first))
     return pieces
 
 

@@ -11,6 +11,7 @@ from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
 from rllib_ride.intrinsic.counts import EpisodicCounter, hash_observations
+from rllib_ride.intrinsic.registry import get_method
 from rllib_ride.rllib.settings import IntrinsicSettings
 
 _USUAL_KEYS = ("image", "observations", "observation")
@@ -41,9 +42,9 @@ class StateVisits:
 
     @classmethod
     def of(cls, env: VectorEnv, settings: IntrinsicSettings) -> StateVisits:
-        """For the environments of a vector, counted as set."""
-        space = env.single_observation_space
-        return cls(env.num_envs, settings.counts, space, settings.observation_key)
+        """For the environments of a vector, counted as set, or not for a method that reads none."""
+        counts = settings.counts if _are_read(settings.method) else "none"
+        return cls(env.num_envs, counts, env.single_observation_space, settings.observation_key)
 
     def begin(self, obs: Any, infos: Mapping[str, Any]) -> None:
         """All environments begin an episode; its first observation is itself a visit."""
@@ -77,6 +78,17 @@ class StateVisits:
                 "this one has none: use counts='view'"
             )
         return np.asarray(infos["state_key"], np.uint64)
+
+
+def _are_read(method: str) -> bool:
+    """Whether a method reads keys or counts; one registered in other processes alone may."""
+    try:
+        method_class = get_method(method)
+    except ValueError:
+        return True
+    return method_class is not None and (
+        method_class.needs_episodic_counts or method_class.needs_state_keys
+    )
 
 
 def observation_entry(space: gym.Space, key: str | None) -> str | None:

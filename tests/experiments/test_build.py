@@ -67,6 +67,16 @@ def test_what_rllib_takes_is_taken(key, value):
     assert isinstance(config.train_batch_size_per_learner, int)  # 2e3 too
 
 
+def test_ppos_entropy_coefficient_may_be_a_schedule():
+    schedule = [[0, 0.1], [50_000, 0.0]]
+    trial = replace(TRIAL, preset="tuned_ppo", config={"entropy_coeff": schedule})
+
+    config = algorithm_config(trial)
+    config.validate()
+
+    assert config.entropy_coeff == schedule
+
+
 @pytest.mark.parametrize("config", [IMPALAConfig(), APPOConfig(), PPOConfig()])
 def test_each_setting_takes_what_rllib_has_it_at(config):
     settings = {key: config.get(key) for key in {*config.keys()} - {"env", "env_config", "seed"}}

@@ -298,7 +298,7 @@ def test_both_runners_hand_over_what_was_stepped(
             rl_module_spec=RLModuleSpec(module_class=StepCounter, model_config={"max_seq_len": 3})
         )
     )
-    made = rllib_ride.add_intrinsic_reward(made, method="rnd", counts=counts)
+    made = rllib_ride.add_intrinsic_reward(made, method="count", counts=counts)
     expected = sorted(played(lengths, 20 * fragments * num_steps))
     if counts == "view":  # which shows the step, so that no state comes twice in an episode
         expected = [step._replace(n_ep=1, key=0) for step in expected]

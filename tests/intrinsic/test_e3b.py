@@ -234,3 +234,8 @@ def test_a_bonus_taken_back_was_never_asked_for() -> None:
         method.take_back()
     batch = batch_of((5, 4, second), (6, 0, first))
     torch.testing.assert_close(method.bonus(batch), other.bonus(batch))
+
+
+def test_it_must_be_able_to_keep_an_episode() -> None:
+    with pytest.raises(ValueError, match="num_episodes=0 must be at least 1"):
+        new_method(num_episodes=0)

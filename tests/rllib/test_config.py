@@ -51,17 +51,6 @@ def test_minigrid_counts_the_whole_grid_unless_told_otherwise() -> None:
         assert IntrinsicSettings.of(config).counts == expected
 
 
-def test_nobody_counts_for_a_method_that_reads_no_counts() -> None:
-    counting = {"count", "noveld", "only_episodic_counts", "ride", "ride_raw_observations"}
-    counting.add("ride_shared_embedding")
-    for method in rllib_ride.methods():
-        config = rllib_ride.add_intrinsic_reward(impala(), method=method)
-        expected = "full" if method in counting else "none"
-        assert IntrinsicSettings.of(config).counts == expected, method
-    asked_for = rllib_ride.add_intrinsic_reward(impala(), method="rnd", counts="view")
-    assert IntrinsicSettings.of(asked_for).counts == "view"
-
-
 def test_only_this_projects_environments_are_taken_to_have_a_state_key() -> None:
     env = "MiniGrid-OfTheUser-v0"
     gym.register(env, entry_point="minigrid.envs:EmptyEnv")

@@ -183,11 +183,13 @@ def test_pieces_begin_where_their_state_says(
             np.testing.assert_array_equal(state["n"], [piece.t_started + t])
 
 
-def test_an_impala_piece_has_the_state_it_starts_from_alone() -> None:
+@pytest.mark.parametrize("cls", RUNNERS)
+def test_an_impala_piece_has_the_state_it_starts_from_alone(
+    cls: type[SingleAgentEnvRunner],
+) -> None:
     """Of each step it would be several times what is observed."""
     assert not any(
-        Columns.STATE_IN in piece.extra_model_outputs
-        for piece in sampled(BatchedEnvRunner, config())
+        Columns.STATE_IN in piece.extra_model_outputs for piece in sampled(cls, config())
     )
 
 

@@ -8,6 +8,8 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
+import rllib_ride
+from rllib_ride.rllib.settings import IntrinsicSettings
 from rllib_ride.rllib.visits import StateVisits, numeric_entries, observation_entry
 
 N = 2
@@ -50,6 +52,18 @@ def test_none_counts_nothing() -> None:
     for _ in range(3):
         found, counts = visits.visit(obs(0, 0), {}, NOBODY)
         assert found.tolist() == [0, 0] and counts.tolist() == [1, 1]
+
+
+def test_nobody_counts_for_a_method_that_reads_no_counts() -> None:
+    env = gym.make_vec("CartPole-v1", num_envs=N)
+    seen = np.zeros((N, 4), np.float32)
+    counting = {"count", "noveld", "only_episodic_counts", "ride", "ride_raw_observations"}
+    counting |= {"ride_shared_embedding", "of_another_process"}
+    for method in [*rllib_ride.methods(), "of_another_process"]:
+        visits = StateVisits.of(env, IntrinsicSettings(method=method, counts="view"))
+        visits.begin(seen, {})
+        _, counts = visits.visit(seen, {}, NOBODY)
+        assert counts.tolist() == ([2, 2] if method in counting else [1, 1]), method
 
 
 @pytest.mark.parametrize("counts", ["full", "view"])

@@ -44,11 +44,11 @@ def variants(facts: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _differing(tasks: Sequence[Hashable], runs: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     """Of each run `key=value` for the settings that tell it from others of its task."""
-    columns = _columns(runs)
+    columns, of_task = _columns(runs), _groups(tasks).values()
     varied = [
         (name, indices)
         for name, column in columns.items()
-        for indices in _groups(tasks).values()
+        for indices in of_task
         if len({_identity(column[index]) for index in indices} - {_UNTOLD}) > 1
     ]
     usual = _usual(tasks, {name: columns[name] for name, _ in varied})

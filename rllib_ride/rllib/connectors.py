@@ -86,8 +86,9 @@ def _check_observations(obs: Any, space: gym.Space | None) -> None:
 class ToModuleDevice(ConnectorV2):
     """PPO: makes the batch tensors where the networks are, which give bonus and values right away.
 
-    `NumpyToTensor` leaves them on the CPU. That is right for IMPALA and APPO, whose connectors may
-    run in an AggregatorActor, and whose batch RLlib moves later.
+    `NumpyToTensor` leaves them on the CPU: RLlib tells what builds its pieces no device. That is
+    right for IMPALA and APPO, whose connectors may run in an AggregatorActor, and whose batch RLlib
+    moves later.
     """
 
     def __call__(
@@ -144,7 +145,7 @@ class AddIntrinsicRewards(ConnectorV2):
             bonus = intrinsic.bonus(intrinsic.transitions(columns))
             add_intrinsic_rewards(columns, bonus, self._settings)
             if metrics is not None:
-                log_bonus(metrics, columns)
+                log_bonus(metrics, mean_bonus(columns))
         batch[INTRINSIC_MODULE_ID] = dict(columns)
         return batch
 
@@ -170,9 +171,13 @@ def add_intrinsic_rewards(
     )
 
 
-def log_bonus(metrics: MetricsLogger, columns: dict[str, Any]) -> None:
+def mean_bonus(columns: dict[str, Any]) -> Tensor:
+    """The mean bonus of the real transitions among rows."""
+    return mean_over_transitions(columns[INTRINSIC_REWARDS], columns[Columns.LOSS_MASK])
+
+
+def log_bonus(metrics: MetricsLogger, mean: Tensor) -> None:
     """Logs the mean bonus of a batch, to be done once a batch: its minibatches have others."""
-    mean = mean_over_transitions(columns[INTRINSIC_REWARDS], columns[Columns.LOSS_MASK])
     metrics.log_value((INTRINSIC_MODULE_ID, "intrinsic_reward_mean"), mean, window=1)
 
 

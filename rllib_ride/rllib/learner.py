@@ -13,9 +13,8 @@ from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.columns import Columns
 from ray.rllib.core.learner.learner import Learner
 
-from rllib_ride.intrinsic.losses import mean_over_transitions
 from rllib_ride.intrinsic.transitions import Transitions
-from rllib_ride.rllib.connectors import add_intrinsic_rewards, log_bonus
+from rllib_ride.rllib.connectors import add_intrinsic_rewards, log_bonus, mean_bonus
 from rllib_ride.rllib.finite_updates import FiniteUpdates
 from rllib_ride.rllib.layouts import AddAdvantages, flatten_rows, max_seq_len
 from rllib_ride.rllib.module import TRANSITIONS
@@ -92,10 +91,13 @@ class IntrinsicLearner(FiniteUpdates):
         intrinsic_out = {INTRINSIC_MODULE_ID: policy_out.pop(INTRINSIC_MODULE_ID)}
         losses = super().compute_losses(fwd_out=intrinsic_out, batch=batch)
         rows = batch[INTRINSIC_MODULE_ID]
-        if INTRINSIC_REWARDS not in rows:
+        is_new = INTRINSIC_REWARDS not in rows
+        if is_new:
             self.add_bonus(batch, intrinsic_out[INTRINSIC_MODULE_ID][TRANSITIONS])
-            log_bonus(self.metrics, rows)
-        self.note_bonus(mean_over_transitions(rows[INTRINSIC_REWARDS], rows[Columns.LOSS_MASK]))
+        mean = mean_bonus(rows)
+        if is_new:
+            log_bonus(self.metrics, mean)
+        self.note_bonus(mean)
         return losses | super().compute_losses(fwd_out=policy_out, batch=batch)
 
     def add_bonus(self, batch: dict[str, Any], transitions: Transitions) -> None:
@@ -128,7 +130,7 @@ class IntrinsicVTraceLearner(IntrinsicLearner, FailingLoudly):
         rows = batch[INTRINSIC_MODULE_ID]
         if INTRINSIC_REWARDS not in rows:
             self.add_bonus(batch, self.module[INTRINSIC_MODULE_ID].unwrapped().transitions(rows))
-        log_bonus(self.metrics, rows)
+        log_bonus(self.metrics, mean_bonus(rows))
 
     @property
     def learns_once(self) -> bool:

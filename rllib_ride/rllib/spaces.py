@@ -13,6 +13,7 @@ from rllib_ride.intrinsic.spaces import (
     check_action_space,
     check_observation_space,
     image_shape,
+    is_bytes,
     is_image,
 )
 from rllib_ride.rllib.policy import IMAGE, RecurrentPolicy
@@ -89,7 +90,7 @@ def has_bytes(space: gym.Space) -> bool:
         return any(map(has_bytes, space.values()))
     if isinstance(space, gym.spaces.Tuple):
         return any(map(has_bytes, space))
-    return isinstance(space, gym.spaces.Box) and space.dtype == np.uint8
+    return is_bytes(space)
 
 
 def _check_actions(space: gym.Space) -> None:

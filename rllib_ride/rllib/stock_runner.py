@@ -119,7 +119,7 @@ def _pieces(episode: SingleAgentEpisode, config: AlgorithmConfig) -> list[Single
             t_started=episode.t_started + start,
             len_lookback_buffer=0,
         )
-        first = tree.map_structure(lambda x, s=start: x[s], states) if states else None
+        first = tree.map_structure(lambda x, s=start: x[s], states) if states is not None else None
         pieces.append(mark_piece(piece, num_steps, first))
     return pieces
 

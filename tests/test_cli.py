@@ -141,6 +141,10 @@ def test_a_bad_file_is_told_in_one_message_and_nothing_is_written(
         ),
         (["run", "x.yaml", "--frames", "-3"], "argument --frames: must be a positive whole number"),
         (
+            ["check", "x.yaml", "--preset", "tunned"],
+            "x.yaml: preset 'tunned' is unknown; did you mean 'tuned'? Known: paper, released, ",
+        ),
+        (
             ["run", "x.yaml", "--stop-at-return", "nan"],
             "--stop-at-return: must be a number, not 'nan'",
         ),
@@ -164,6 +168,12 @@ def test_a_bad_command_line_is_told_and_nothing_is_written(folder, capsys, argv,
     assert "Traceback" not in told.err
     assert told.out == ""
     assert [path.name for path in folder.iterdir()] == ["x.yaml"]
+
+
+def test_another_preset_than_the_files(folder, capsys):
+    assert main(["check", "x.yaml", "--seed", "1", "--preset", "paper", "--json"]) == 0
+
+    assert {trial["preset"] for trial in json.loads(capsys.readouterr().out)["trials"]} == {"paper"}
 
 
 def test_a_folder_that_holds_a_run_is_not_written_over(folder, capsys):

@@ -45,6 +45,7 @@ def trials_of(
     methods: Sequence[str] = (),
     envs: Sequence[str] = (),
     seeds: Sequence[int] = (),
+    preset: str | None = None,
     frames: int | None = None,
     stop_at_return: float | None = None,
     overrides: Mapping[str, Any] | None = None,
@@ -56,6 +57,7 @@ def trials_of(
         methods: See `expand`, for this and the others.
         envs: Environment ids to keep.
         seeds: Seeds to keep.
+        preset: Name of a preset to have instead.
         frames: Where to stop instead.
         stop_at_return: Mean return at which to stop instead.
         overrides: Config keys that win over the file's.
@@ -64,6 +66,8 @@ def trials_of(
         ConfigError: One message that begins with the file.
     """
     spec = load_spec(path)
+    if preset is not None:
+        spec = spec.model_copy(update={"preset": preset})
     with _naming(path):
         for env in spec.env:
             check_env(env.id)

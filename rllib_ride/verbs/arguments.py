@@ -28,6 +28,7 @@ def add_experiment(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--seed", action="append", default=[], type=int, help="only this one (repeatable)"
     )
+    verb.add_argument("--preset", help="these hyperparameters instead of the file's preset")
     verb.add_argument("--frames", type=count, metavar="N", help="stop after N transitions")
     verb.add_argument(
         "--stop-at-return",
@@ -134,6 +135,7 @@ def planned_trials(args: argparse.Namespace) -> list[PlannedTrial]:
         methods=args.method,
         envs=args.env,
         seeds=args.seed,
+        preset=args.preset,
         frames=args.frames,
         stop_at_return=args.stop_at_return,
         overrides=dict(args.set),

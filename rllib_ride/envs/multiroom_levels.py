@@ -11,10 +11,6 @@ Read in minigrid 3.2 (`MultiRoomEnv._gen_grid`, `_placeRoom`, `MiniGridEnv.place
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-import numba
 import numpy as np
 from minigrid.core.constants import COLOR_NAMES
 from minigrid.core.grid import Grid
@@ -22,6 +18,8 @@ from minigrid.core.world_object import Door, Goal, Wall
 from minigrid.envs.multiroom import MultiRoom, MultiRoomEnv
 from numba.np.random.generator_core import next_uint32
 from numpy.typing import NDArray
+
+from rllib_ride.compiled import compiled
 
 # All that decides on a level. A class that has one of these of its own keeps its own levels.
 _LEVEL_METHODS = ("_gen_grid", "_placeRoom", "place_agent", "place_obj", "_rand_elem", "_rand_int")
@@ -75,15 +73,7 @@ def gen_grid(env: MultiRoomEnv, width: int, height: int) -> None:
     env.mission = MultiRoomEnv._gen_mission()
 
 
-def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compiles at the first call, and keeps the result on disk where there is a place for it."""
-    try:
-        return numba.njit(cache=True)(function)
-    except RuntimeError:  # Neither this directory nor the user's cache can be written.
-        return numba.njit(function)
-
-
-@_compiled
+@compiled
 def _draw(rng: np.random.Generator, low: int, high: int) -> int | np.integer:
     """`rng.integers(low, high)` for up to 2^32 values, as NumPy draws it (Lemire, 2019).
 
@@ -100,7 +90,7 @@ def _draw(rng: np.random.Generator, low: int, high: int) -> int | np.integer:
     return low + np.int64(product >> np.uint64(32))
 
 
-@_compiled
+@compiled
 def _exit_door(
     rng: np.random.Generator, room: NDArray[np.int64], entry_wall: int
 ) -> tuple[int, int, int]:
@@ -115,7 +105,7 @@ def _exit_door(
     return wall, x, top + (size_y - 1) * (wall == _BOTTOM)
 
 
-@_compiled
+@compiled
 def _place_room(
     rng: np.random.Generator,
     rooms: NDArray[np.int64],
@@ -149,7 +139,7 @@ def _place_room(
     return True
 
 
-@_compiled
+@compiled
 def _chain_length(
     rng: np.random.Generator, rooms: NDArray[np.int64], max_size: int, width: int, height: int
 ) -> int:
@@ -169,7 +159,7 @@ def _chain_length(
     return len(rooms)
 
 
-@_compiled
+@compiled
 def _place_rooms(
     rng: np.random.Generator, rooms: NDArray[np.int64], max_size: int, width: int, height: int
 ) -> bool:
@@ -191,7 +181,7 @@ def _place_rooms(
     return False
 
 
-@_compiled
+@compiled
 def _free_cell(
     rng: np.random.Generator, cells: NDArray[np.int64], room: NDArray[np.int64]
 ) -> tuple[int, int]:
@@ -203,7 +193,7 @@ def _free_cell(
             return x, y
 
 
-@_compiled
+@compiled
 def _furnish(
     rng: np.random.Generator, rooms: NDArray[np.int64], num_colors: int, width: int, height: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from rllib_ride.compiled import compiled
 from rllib_ride.intrinsic.counts import scramble
 
 # A slot holds one state as fingerprint * 2^23 + count, an int64; 0 is an empty slot. Signed, as
@@ -106,7 +106,7 @@ def _room(num_slots: int) -> int:
     return num_slots * 3 // 4
 
 
-@numba.njit(cache=True)
+@compiled
 def _visit(
     slots: NDArray[np.int64],
     fingerprints: NDArray[np.int64],
@@ -138,7 +138,7 @@ def _visit(
     return len(fingerprints), added
 
 
-@numba.njit(cache=True)
+@compiled
 def _unvisit(slots: NDArray[np.int64], fingerprints: NDArray[np.int64]) -> int:
     """Counts one visit less of each state, empties the slots of those without one.
 
@@ -158,7 +158,7 @@ def _unvisit(slots: NDArray[np.int64], fingerprints: NDArray[np.int64]) -> int:
     return num_states
 
 
-@numba.njit(cache=True)
+@compiled
 def _enter(slots: NDArray[np.int64], states: NDArray[np.int64]) -> None:
     """Puts states, and empty slots among them, from one table into a larger, empty one."""
     for state in states:
@@ -166,7 +166,7 @@ def _enter(slots: NDArray[np.int64], states: NDArray[np.int64]) -> None:
             slots[_find(slots, state >> _COUNT_BITS)] = state
 
 
-@numba.njit(cache=True)
+@compiled
 def _occupied(slots: NDArray[np.int64]) -> NDArray[np.int64]:
     """The states in the slots. A mask would take an eighth of the table's memory for a moment."""
     num_states = 0
@@ -181,7 +181,7 @@ def _occupied(slots: NDArray[np.int64]) -> NDArray[np.int64]:
     return states
 
 
-@numba.njit(cache=True)
+@compiled
 def _find(slots: NDArray[np.int64], fingerprint: int) -> int:
     """The slot that a state is in, or the empty one that it belongs in."""
     last = len(slots) - 1

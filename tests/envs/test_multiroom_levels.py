@@ -1,9 +1,6 @@
 """MultiRoom's compiled levels: those of the package, and the same draws for what comes after."""
 
-import os
 import pickle
-import subprocess
-import sys
 
 import gymnasium as gym
 import numpy as np
@@ -144,25 +141,3 @@ def test_compiled_code_comes_back_from_rooms_that_do_not_fit():
     """So that Ctrl-C ends it, as it ends the package's endless search."""
     rooms = np.empty((60, 6), np.int64)
     assert not multiroom_levels._place_rooms(np.random.default_rng(0), rooms, 10, 25, 25)
-
-
-def test_levels_are_made_where_nothing_can_be_kept_on_disk():
-    code = (
-        "import numba, gymnasium, rllib_ride\n"
-        "try:\n"
-        "    numba.njit(cache=True)(lambda x: x)\n"
-        "except RuntimeError as error:\n"
-        "    print('cannot cache' in str(error))\n"
-        f"env = gymnasium.make_vec({N7S4!r}, 1, vectorization_mode='vector_entry_point')\n"
-        "env.reset(seed=8)\n"
-        "print(len(env.envs[0].rooms))"
-    )
-    nowhere = {"NUMBA_CACHE_LOCATOR_CLASSES": "UserProvidedCacheLocator", "NUMBA_CACHE_DIR": ""}
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, **nowhere},
-    )
-    assert done.stdout.split() == ["True", "7"]

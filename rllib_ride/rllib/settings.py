@@ -53,7 +53,12 @@ PAPER_RMSPROP: Mapping[str, Any] = {"alpha": 0.99, "eps": 0.01, "momentum": 0.0}
 
 @dataclasses.dataclass(frozen=True)
 class IntrinsicSettings:
-    """Settings of `add_intrinsic_reward`; the defaults are the paper's (its appendix A.2).
+    """Settings of `add_intrinsic_reward`.
+
+    The defaults are those of the paper (its appendix A.2) and its code, but for three: `counts`,
+    which suits any environment here, and `sum_over_time` and `rmsprop`, which leave loss and policy
+    to RLlib. `add_intrinsic_reward` itself chooses `"full"` counts where there are any, and the
+    presets of IMPALA set the others.
 
     Attributes:
         method: Name of a registered method, or `"none"` for the same learner without a bonus.
@@ -63,7 +68,8 @@ class IntrinsicSettings:
             agent in it), `"view"`, the observation itself, or `"none"`: N_ep is always 1. For a
             method that reads neither keys nor counts nobody counts.
         observation_key: Which entry of a Dict observation the intrinsic networks and the view's
-            counts see. None: the observation itself, or a Dict's `"image"` or `"observations"`.
+            counts see. None: the observation itself, or a Dict's `"image"`, `"observations"` or
+            `"observation"`, or the only one there is.
         extrinsic_reward: Whether the policy learns from the environment's reward at all. If not,
             it has the bonus alone; the returns logged are still the environment's.
         lr: Learning rate of the intrinsic networks. It is never annealed.

@@ -97,7 +97,7 @@ def observation_entry(space: gym.Space, key: str | None) -> str | None:
     Args:
         space: Of the observations.
         key: The user's choice. None: `"image"`, as MiniGrid's, or `"observations"`, as beside an
-            action mask; or the only entry there is.
+            action mask, or `"observation"`, as beside a goal; or the only entry there is.
 
     Raises:
         ValueError: No such entry, or none is the obvious one.

@@ -1,7 +1,9 @@
-"""Texts of others in a message of ours: on one line, and no longer than a line should be."""
+"""Wording of messages: texts of others on one line and cut short, and names that are refused."""
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from typing import Any
 
 _LONGEST = 1000  # of what others say, who may repeat a value of any length
@@ -23,3 +25,18 @@ def told(error: BaseException) -> str:
     """What an error says, on one line of `_LONGEST` characters; its class where it says nothing."""
     text = one_line(error) or type(error).__name__
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The entry of `known` that `word` was most likely meant to be, upper and lower case alike."""
+    by_lower = {name.lower(): name for name in known}
+    found = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
+    return by_lower[found[0]] if found else None
+
+
+def unknown(kind: str, word: str, known: Iterable[str], listing: str | None = None) -> str:
+    """A sentence refusing `word`: the nearest known name, then all of them or else `listing`."""
+    names = sorted(known)
+    guess = nearest(word, names)
+    end = f"; did you mean {guess!r}?" if guess else "."
+    return f"{kind} {shown(word)} is unknown{end} {listing or 'Known: ' + ', '.join(names)}"

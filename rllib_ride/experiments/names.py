@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from rllib_ride.envs.catalog import PAPER_TASKS, PIXEL_TASKS
-from rllib_ride.experiments.errors import ConfigError, unknown
+from rllib_ride.experiments.errors import ConfigError
 from rllib_ride.experiments.schema import ExperimentSpec
-from rllib_ride.wording import one_line, shown
+from rllib_ride.wording import one_line, shown, unknown
 
 
 def methods() -> list[str]:
@@ -96,9 +96,7 @@ def check_method(method: str) -> None:
     try:
         get_method(method)
     except ValueError as error:
-        if ":" in method:
-            raise ConfigError(one_line(error)) from None
-        raise ConfigError(unknown("method", method, methods())) from None
+        raise ConfigError(one_line(error)) from None
     except Exception as error:  # whatever the module does while it is imported
         raise ConfigError(f"method {shown(method)}: {_told(error)}") from error
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 
 from rllib_ride.intrinsic.count import Count
@@ -16,6 +15,7 @@ from rllib_ride.intrinsic.ride import Ride
 from rllib_ride.intrinsic.ride_raw_observations import RideRawObservations
 from rllib_ride.intrinsic.ride_shared_embedding import RideSharedEmbedding
 from rllib_ride.intrinsic.rnd import Rnd
+from rllib_ride.wording import unknown
 
 _METHODS: dict[str, type[IntrinsicMethod] | None] = {
     "none": None,  # the plain algorithm, the baseline that every bonus is compared with
@@ -55,9 +55,7 @@ def get_method(name: str) -> type[IntrinsicMethod] | None:
             raise ValueError(f"method '{module}:{name}': {error}") from error
     if name in _METHODS:
         return _METHODS[name]
-    nearest = difflib.get_close_matches(name, _METHODS, n=1)
-    hint = f"; did you mean '{nearest[0]}'?" if nearest else ""
-    raise ValueError(f"unknown method '{name}', want one of {', '.join(methods())}{hint}")
+    raise ValueError(unknown("method", name, _METHODS))
 
 
 def register_method(name: str, cls: type[IntrinsicMethod]) -> None:

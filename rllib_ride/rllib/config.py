@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import importlib
 import inspect
 import warnings
@@ -49,7 +48,7 @@ from rllib_ride.rllib.recurring_errors import EndRecurringErrors
 from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID, IntrinsicSettings
 from rllib_ride.rllib.spaces import check_spaces, has_bytes, policy_for
 from rllib_ride.rllib.stock_runner import CountingEnvRunner
-from rllib_ride.wording import shown
+from rllib_ride.wording import shown, unknown
 
 # APPO's config is one of IMPALA's, so it comes first.
 LEARNERS: dict[type[AlgorithmConfig], type[IntrinsicLearner]] = {
@@ -259,9 +258,7 @@ def _settings(**kwargs: Any) -> IntrinsicSettings:
     known = [field.name for field in dataclasses.fields(IntrinsicSettings)]
     for name in kwargs:
         if name not in known:
-            raise ValueError(
-                f"unknown setting {name!r} of an intrinsic reward, want one of {', '.join(known)}"
-            )
+            raise ValueError(unknown("setting", name, known))
     return IntrinsicSettings(**kwargs)
 
 
@@ -273,11 +270,8 @@ def _gym_spec(config: AlgorithmConfig) -> gym.envs.registration.EnvSpec | None:
     if module:  # Gymnasium's own notation for an id that this module registers.
         importlib.import_module(module)
     if env_id not in gym.registry:
-        nearest = difflib.get_close_matches(env_id, gym.registry, n=1)
-        hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
-        raise ValueError(
-            f"environment {env_id!r} is registered with neither Gymnasium nor Tune{hint}"
-        )
+        listing = "It is registered with neither Gymnasium nor Tune."
+        raise ValueError(unknown("environment", env_id, gym.registry, listing))
     return gym.registry[env_id]
 
 

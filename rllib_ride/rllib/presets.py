@@ -9,7 +9,6 @@ the harder tasks that did not learn (docs/reproduction.md).
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -22,6 +21,7 @@ from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from rllib_ride.rllib.config import add_intrinsic_reward
 from rllib_ride.rllib.policy import RecurrentPolicy
 from rllib_ride.rllib.settings import IntrinsicSettings
+from rllib_ride.wording import unknown
 
 
 @dataclasses.dataclass(frozen=True)
@@ -157,9 +157,7 @@ def make_config(
         ValueError: If a name or a setting is unknown, or the environment not supported.
     """
     if preset not in _PRESETS:
-        nearest = difflib.get_close_matches(preset, _PRESETS, n=1)
-        hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
-        raise ValueError(f"unknown preset {preset!r}, want one of {', '.join(_PRESETS)}{hint}")
+        raise ValueError(unknown("preset", preset, _PRESETS))
     chosen = dataclasses.replace(_PRESETS[preset], **(values or {}))
     coef, entropy_coeff = _coefficients(method, env)
 

@@ -141,5 +141,5 @@ def test_the_harder_tasks_have_a_slower_embedding_when_tuned(
 
 
 def test_an_unknown_preset_names_the_nearest() -> None:
-    with pytest.raises(ValueError, match="unknown preset 'papr'.*did you mean 'paper'"):
+    with pytest.raises(ValueError, match="preset 'papr' is unknown; did you mean 'paper'"):
         make_config(preset="papr", method="ride", env=N7S4, frames=1e6)

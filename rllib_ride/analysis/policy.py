@@ -14,6 +14,7 @@ from ray.rllib.core.rl_module.torch import TorchRLModule
 
 import rllib_ride  # noqa: F401 (registers the environments)
 from rllib_ride.envs.catalog import evaluation_options
+from rllib_ride.envs.registration import is_minigrid
 from rllib_ride.rllib.policy import RecurrentPolicy
 from rllib_ride.rllib.ray_internals import checkpoint_config, checkpoint_frames, module_folder
 from rllib_ride.rllib.weights import load_weights
@@ -31,7 +32,6 @@ UNREADABLE = (
 )
 """What reading a folder that is no whole checkpoint of this version can raise."""
 
-_MINIGRIDS = "rllib_ride.envs.entry_points"
 _SEEN = ("observation", "agent_view_size", "see_through_walls")
 """Options of MiniGrid environments that decide what a policy sees."""
 
@@ -158,9 +158,7 @@ def _where(
 
 
 def _what_is_seen(options: Mapping[str, Any], env: str) -> dict[str, Any]:
-    spec = gym.registry.get(env)
-    is_minigrid = spec is not None and spec.vector_entry_point == f"{_MINIGRIDS}:{env}"
-    return {key: options[key] for key in _SEEN if key in options} if is_minigrid else {}
+    return {key: options[key] for key in _SEEN if key in options} if is_minigrid(env) else {}
 
 
 def _spaces_of(env: str, options: Mapping[str, Any]) -> dict[str, gym.Space]:

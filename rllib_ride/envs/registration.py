@@ -21,6 +21,11 @@ DYNAMIC_OBSTACLES = ((5, 2), (6, 3), (8, 4), (16, 8))
 
 _MODULES = ("minigrid.", "rllib_ride.envs.minigrid_")
 
+# How entry points of this project's environments begin: vector ones of MiniGrid, and the games'.
+_MINIGRIDS = "rllib_ride.envs.entry_points:"
+_VIZDOOM = "rllib_ride.envs.vizdoom_my_way_home:VizDoomMyWayHomeEnv"
+_MARIO = "rllib_ride.envs.mario:MarioEnv"
+
 # By the name of the spawn. The packages' own ids (`VizdoomMyWayHome-v1`, `SuperMarioBros-1-1-v0`)
 # are other tasks: other pictures, actions and rewards.
 VIZDOOM_IDS = {
@@ -39,6 +44,23 @@ def multiroom_id(rooms: int, size: int) -> str:
 def dynamic_obstacles_id(size: int) -> str:
     """Id of the task of `size` x `size` cells, walls counted, with an agent placed at random."""
     return f"MiniGrid-Dynamic-Obstacles-Random-{size}x{size}-v0"
+
+
+def is_minigrid(env_id: str) -> bool:
+    """Whether the id, or `module:id`, is one of which many are a `MiniGridVectorEnv`."""
+    spec = gym.registry.get(env_id.rpartition(":")[2])
+    return spec is not None and str(spec.vector_entry_point).startswith(_MINIGRIDS)
+
+
+def reports_state_keys(spec: gym.envs.registration.EnvSpec, *, as_vector: bool) -> bool:
+    """Whether the environment's infos have a `state_key`, as those of this project do.
+
+    Args:
+        spec: Its entry in Gymnasium's registry.
+        as_vector: Whether its vector entry point makes it.
+    """
+    entry_point = spec.vector_entry_point if as_vector else spec.entry_point
+    return str(entry_point).startswith((_MINIGRIDS, _VIZDOOM, _MARIO))
 
 
 def register() -> None:
@@ -66,7 +88,7 @@ def register() -> None:
         )
     for spec in gym.registry.values():
         if spec.vector_entry_point is None and str(spec.entry_point).startswith(_MODULES):
-            spec.vector_entry_point = f"rllib_ride.envs.entry_points:{spec.id}"
+            spec.vector_entry_point = f"{_MINIGRIDS}{spec.id}"
             spec.entry_point = singleton.entry_point(str(spec.entry_point))
     _register_games()
 
@@ -82,7 +104,6 @@ def _register(env_id: str, entry_point: str, kwargs: dict[str, Any]) -> None:
 
 def _register_games() -> None:
     """Their packages are imported when an environment is made, and may be missing until then."""
-    doom = "rllib_ride.envs.vizdoom_my_way_home:VizDoomMyWayHomeEnv"
     for spawn, env_id in VIZDOOM_IDS.items():
-        _register(env_id, doom, {"spawn": spawn})
-    _register(MARIO_ID, "rllib_ride.envs.mario:MarioEnv", {})
+        _register(env_id, _VIZDOOM, {"spawn": spawn})
+    _register(MARIO_ID, _MARIO, {})

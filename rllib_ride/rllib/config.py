@@ -22,6 +22,7 @@ from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
 from ray.rllib.utils import force_list
 
 from rllib_ride.annotations import misfit
+from rllib_ride.envs.registration import reports_state_keys
 from rllib_ride.intrinsic.method import IntrinsicMethod
 from rllib_ride.intrinsic.registry import get_method
 from rllib_ride.rllib.connectors import LearnerPipeline
@@ -57,13 +58,6 @@ LEARNERS: dict[type[AlgorithmConfig], type[IntrinsicLearner]] = {
     PPOConfig: IntrinsicPPOLearner,
 }
 """The algorithms that an intrinsic reward works with, and what learns there."""
-
-_WITH_STATE_KEYS = (
-    "rllib_ride.envs.entry_points:",
-    "rllib_ride.envs.vizdoom_my_way_home:",
-    "rllib_ride.envs.mario:",
-)
-"""How the entry points begin of this project's environments whose infos have a `state_key`."""
 
 
 def add_intrinsic_reward(
@@ -104,7 +98,8 @@ def add_intrinsic_reward(
     method_class = get_method(method)
     spec = _gym_spec(config)
     is_vector = _has_vector_entry_point(config, spec)
-    settings.setdefault("counts", "full" if _reports_state_keys(spec, is_vector) else "view")
+    has_keys = spec is not None and reports_state_keys(spec, as_vector=is_vector)
+    settings.setdefault("counts", "full" if has_keys else "view")
     chosen = _settings(method=method, coef=coef, **settings)
     observation_space, action_space = _spaces(config, spec if is_vector else None)
     check_spaces(config, observation_space, action_space, chosen)
@@ -291,14 +286,6 @@ def _has_vector_entry_point(
         gym.VectorizeMode.VECTOR_ENTRY_POINT,
         gym.VectorizeMode.VECTOR_ENTRY_POINT.value,
     )
-
-
-def _reports_state_keys(spec: gym.envs.registration.EnvSpec | None, is_vector: bool) -> bool:
-    """Whether the environment's infos have a `state_key`, as those of this project do."""
-    if spec is None:
-        return False
-    entry_point = spec.vector_entry_point if is_vector else spec.entry_point
-    return str(entry_point).startswith(_WITH_STATE_KEYS)
 
 
 def _spaces(

@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-import gymnasium as gym
 from ray.rllib.algorithms.impala import IMPALAConfig
 
+from rllib_ride.envs.registration import is_minigrid
 from rllib_ride.experiments.bench.hand_loop import METHODS, hand_loop_script, run_hand_loop
 from rllib_ride.experiments.bench.stages import measure_stages
 from rllib_ride.experiments.bench.train import local_ray, train
@@ -93,7 +93,7 @@ def check_comparable(trials: Sequence[Trial]) -> None:
             f"--compare is with benchmarks/hand_loop.py, which has the methods "
             f"{' and '.join(METHODS)}, not {method!r}"
         )
-    if not str(gym.spec(env).vector_entry_point).startswith("rllib_ride.envs."):
+    if not is_minigrid(env):
         raise ConfigError(
             f"--compare is with benchmarks/hand_loop.py, which has MiniGrid environments, "
             f"not {env!r}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -110,32 +111,57 @@ def _piece(
     rollout: Rollout, n: int, start: int, end: int, id_: str, t_started: int
 ) -> SingleAgentEpisode:
     """Steps `start` to `end` (exclusive) of environment `n` as an episode of NumPy views."""
-    buffer = InfiniteLookbackBuffer
-    episode = SingleAgentEpisode(
-        id_=id_,
-        observations=buffer(
-            tree.map_structure(lambda x: x[start : end + 1, n], rollout.observations)
-        ),
-        infos=buffer([{}] * (end - start + 1)),
-        actions=buffer(rollout.actions[start:end, n]),
-        rewards=buffer(rollout.rewards[start:end, n]),
-        extra_model_outputs={
-            name: buffer(tree.map_structure(lambda x: x[start:end, n], values))
-            for name, values in {
-                **rollout.outputs,
-                EPISODIC_COUNTS: rollout.counts,
-                STATE_KEYS: rollout.state_keys,
-            }.items()
-        },
-        terminated=bool(rollout.terminated[end - 1, n]),
-        truncated=bool(rollout.truncated[end - 1, n]),
-        t_started=t_started,
-        len_lookback_buffer=0,
-    )
+    of_states = {EPISODIC_COUNTS: rollout.counts, STATE_KEYS: rollout.state_keys}
+    outputs = {**rollout.outputs, **of_states}
     state = None
     if start == 0 and rollout.first_state is not None:
         state = tree.map_structure(lambda x: x[n], rollout.first_state)
-    return mark_piece(episode, rollout.longest, state)
+    return piece_of(
+        observations=tree.map_structure(lambda x: x[start : end + 1, n], rollout.observations),
+        actions=rollout.actions[start:end, n],
+        rewards=rollout.rewards[start:end, n],
+        outputs=tree.map_structure(lambda x: x[start:end, n], outputs),
+        fragment_length=rollout.longest,
+        first_state=state,
+        id_=id_,
+        terminated=bool(rollout.terminated[end - 1, n]),
+        truncated=bool(rollout.truncated[end - 1, n]),
+        t_started=t_started,
+    )
+
+
+def piece_of(
+    *,
+    observations: Any,
+    actions: np.ndarray,
+    rewards: np.ndarray,
+    outputs: Mapping[str, Any],
+    fragment_length: int,
+    first_state: State | None,
+    **kwargs: Any,
+) -> SingleAgentEpisode:
+    """A piece of L steps of an episode, marked as `mark_piece` does; arrays are not copied.
+
+    Args:
+        observations: `[L + 1, ...]`, or a tree of such: the one before each step and the last.
+        actions: `[L, ...]`.
+        rewards: `[L]`.
+        outputs: By column, `[L, ...]` or a tree of such; counts and keys of states among them.
+        fragment_length: See `mark_piece`.
+        first_state: See `mark_piece`.
+        **kwargs: More of `SingleAgentEpisode`: id, end, and the step at which the piece starts.
+    """
+    buffer = InfiniteLookbackBuffer
+    episode = SingleAgentEpisode(
+        observations=buffer(observations),
+        infos=buffer([{}] * (len(rewards) + 1)),
+        actions=buffer(actions),
+        rewards=buffer(rewards),
+        extra_model_outputs={name: buffer(values) for name, values in outputs.items()},
+        len_lookback_buffer=0,
+        **kwargs,
+    )
+    return mark_piece(episode, fragment_length, first_state)
 
 
 def mark_piece(

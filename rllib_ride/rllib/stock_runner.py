@@ -12,9 +12,8 @@ from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core.columns import Columns
 from ray.rllib.env.single_agent_episode import SingleAgentEpisode
-from ray.rllib.env.utils.infinite_lookback_buffer import InfiniteLookbackBuffer
 
-from rllib_ride.rllib.episodes import State, mark_piece
+from rllib_ride.rllib.episodes import State, piece_of
 from rllib_ride.rllib.layouts import kept_outputs
 from rllib_ride.rllib.ray_internals import BaseEnvRunner
 from rllib_ride.rllib.settings import EPISODIC_COUNTS, STATE_KEYS, IntrinsicSettings
@@ -99,29 +98,24 @@ def _pieces(episode: SingleAgentEpisode, config: AlgorithmConfig) -> list[Single
             outputs[Columns.STATE_IN] = states
     observations = numeric_entries(episode.get_observations())
     actions, rewards = episode.get_actions(), episode.get_rewards()
-    buffer, pieces = InfiniteLookbackBuffer, []
-    for start in range(0, len(episode), num_steps):
-        end = min(start + num_steps, len(episode))
-        piece = SingleAgentEpisode(
+
+    def piece(start: int, end: int) -> SingleAgentEpisode:
+        first = tree.map_structure(lambda x: x[start], states) if states is not None else None
+        return piece_of(
+            observations=tree.map_structure(lambda x: x[start : end + 1], observations),
+            actions=actions[start:end],
+            rewards=rewards[start:end],
+            outputs=tree.map_structure(lambda x: x[start:end], outputs),
+            fragment_length=num_steps,
+            first_state=first,
             id_=episode.id_,
-            observations=buffer(
-                tree.map_structure(lambda x, s=start, e=end: x[s : e + 1], observations)
-            ),
-            infos=buffer([{}] * (end - start + 1)),
-            actions=buffer(actions[start:end]),
-            rewards=buffer(rewards[start:end]),
-            extra_model_outputs={
-                name: buffer(tree.map_structure(lambda x, s=start, e=end: x[s:e], values))
-                for name, values in outputs.items()
-            },
             terminated=episode.is_terminated and end == len(episode),
             truncated=episode.is_truncated and end == len(episode),
             t_started=episode.t_started + start,
-            len_lookback_buffer=0,
         )
-        first = tree.map_structure(lambda x, s=start: x[s], states) if states is not None else None
-        pieces.append(mark_piece(piece, num_steps, first))
-    return pieces
+
+    starts = range(0, len(episode), num_steps)
+    return [piece(start, min(start + num_steps, len(episode))) for start in starts]
 
 
 def _states_before(episode: SingleAgentEpisode) -> State:

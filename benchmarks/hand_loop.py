@@ -131,8 +131,7 @@ class Actor:
         self._ended = np.zeros(env.num_envs, bool)
         self._state = policy.initial_state(env.num_envs)
         self._counter = EpisodicCounter(env.num_envs)
-        self._everywhere = np.ones(env.num_envs, bool)
-        self._counter.visit(infos["state_key"], self._everywhere)
+        self._counter.visit(infos["state_key"])
         self._return = np.zeros(env.num_envs)
         self.returns: list[float] = []
 
@@ -159,7 +158,7 @@ class Actor:
             is_transition[t] = ~self._ended
             begins[t + 1] = self._ended  # such a step has only reset
             self._counter.reset(self._ended)
-            counts[t] = self._counter.visit(infos["state_key"], self._everywhere)
+            counts[t] = self._counter.visit(infos["state_key"])
             ends[t] = self._ended = terminated | truncated
             self._return += rewards[t]
             self.returns += self._return[self._ended].tolist()

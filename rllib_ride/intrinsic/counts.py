@@ -14,10 +14,10 @@ class EpisodicCounter:
 
         counter.reset(started)                 # [N] bool: these have begun a new episode
         counter.visit(keys, started)           # ... and are in their first state
-        n_ep = counter.visit(keys, stepped)    # [N]: after every step of an environment
+        n_ep = counter.visit(keys)             # [N]: after every step of all of them
 
-    Fragments of an episode need no call: counts go on until `reset`. The step on which an
-    auto-resetting environment only resets is masked out as a step.
+    Fragments of an episode need no call: counts go on until `reset`. On the step on which
+    an environment only resets itself, `reset` comes before the visit.
 
     Args:
         num_envs: N.
@@ -32,19 +32,22 @@ class EpisodicCounter:
             if begins:
                 visits.clear()
 
-    def visit(self, keys: NDArray[np.uint64], mask: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Records one visit in each environment where `mask` is True.
+    def visit(
+        self, keys: NDArray[np.uint64], mask: NDArray[np.bool_] | None = None
+    ) -> NDArray[np.int64]:
+        """Records one visit in each environment, or each where `mask` is True.
 
         Args:
             keys: [N], one key a state, such as `hash_observations` makes.
-            mask: [N]; elsewhere nothing is recorded and the count returned is 0.
+            mask: [N]; elsewhere nothing is recorded and the count returned is 0. None: all.
 
         Returns:
             N_ep, [N], the visit just made included.
         """
         counts = np.zeros(len(self._visits), dtype=np.int64)
+        masked = [True] * len(self._visits) if mask is None else mask.tolist()
         for i, (visits, key, counted) in enumerate(
-            zip(self._visits, keys.tolist(), mask.tolist(), strict=True)
+            zip(self._visits, keys.tolist(), masked, strict=True)
         ):
             if counted:
                 counts[i] = visits[key] = visits.get(key, 0) + 1

@@ -67,7 +67,7 @@ class StateVisits:
             return np.zeros(len(begins), np.int64), np.ones(len(begins), np.int64)
         self._counter.reset(begins)
         keys = self._keys(obs, infos)
-        return keys.view(np.int64), self._counter.visit(keys, self._everywhere)
+        return keys.view(np.int64), self._counter.visit(keys)
 
     def _keys(self, obs: Any, infos: Mapping[str, Any]) -> NDArray[np.uint64]:
         if self._counts == "view":

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from rllib_ride.intrinsic import EpisodicCounter, hash_observations
 
-ALL = np.array([True, True, True])
-
 
 def keys(*values: int) -> NDArray[np.uint64]:
     return np.array(values, dtype=np.uint64)
@@ -24,7 +22,7 @@ def mask(*values: int) -> NDArray[np.bool_]:
 
 def test_the_nth_visit_counts_n() -> None:
     counter = EpisodicCounter(3)
-    n_ep = [counter.visit(keys(1, 2, t), ALL).tolist() for t in range(4)]
+    n_ep = [counter.visit(keys(1, 2, t)).tolist() for t in range(4)]
     assert n_ep == [[1, 1, 1], [2, 2, 1], [3, 3, 1], [4, 4, 1]]
     factor = 1.0 / np.sqrt(np.array(n_ep)[:, 0])
     np.testing.assert_allclose(factor, [1.0, 0.70710678, 0.57735027, 0.5])
@@ -32,22 +30,22 @@ def test_the_nth_visit_counts_n() -> None:
 
 def test_environments_count_apart() -> None:
     counter = EpisodicCounter(3)
-    assert counter.visit(keys(7, 7, 7), ALL).tolist() == [1, 1, 1]
-    assert counter.visit(keys(7, 8, 7), ALL).tolist() == [2, 1, 2]
+    assert counter.visit(keys(7, 7, 7)).tolist() == [1, 1, 1]
+    assert counter.visit(keys(7, 8, 7)).tolist() == [2, 1, 2]
 
 
 def test_reset_forgets_the_chosen_environments_alone() -> None:
     counter = EpisodicCounter(3)
-    counter.visit(keys(1, 1, 1), ALL)
+    counter.visit(keys(1, 1, 1))
     counter.reset(mask(0, 1, 0))
-    assert counter.visit(keys(1, 1, 1), ALL).tolist() == [2, 1, 2]
+    assert counter.visit(keys(1, 1, 1)).tolist() == [2, 1, 2]
 
 
 def test_an_autoreset_step_is_no_visit() -> None:
     counter = EpisodicCounter(3)
-    counter.visit(keys(1, 1, 1), ALL)
+    counter.visit(keys(1, 1, 1))
     assert counter.visit(keys(1, 1, 1), mask(1, 0, 1)).tolist() == [2, 0, 2]
-    assert counter.visit(keys(1, 1, 1), ALL).tolist() == [3, 2, 3]
+    assert counter.visit(keys(1, 1, 1)).tolist() == [3, 2, 3]
 
 
 def test_the_episode_s_first_observation_is_counted() -> None:
@@ -55,7 +53,7 @@ def test_the_episode_s_first_observation_is_counted() -> None:
     counter = EpisodicCounter(1)
     for _ in range(2):
         counter.reset(mask(1))
-        seen = [int(counter.visit(keys(key), mask(1))[0]) for key in (5, 6, 5)]
+        seen = [int(counter.visit(keys(key))[0]) for key in (5, 6, 5)]
         assert seen == [1, 1, 2]
 
 
@@ -80,10 +78,13 @@ def test_random_play_counts_like_a_list_of_the_visited() -> None:
 @pytest.mark.parametrize("length", [2, 4])
 def test_a_wrong_number_of_environments_is_refused(length: int) -> None:
     counter = EpisodicCounter(3)
+    states, everywhere = np.zeros(length, dtype=np.uint64), np.ones(length, dtype=bool)
     with pytest.raises(ValueError):
-        counter.visit(np.zeros(length, dtype=np.uint64), np.ones(length, dtype=bool))
+        counter.visit(states)
     with pytest.raises(ValueError):
-        counter.reset(np.ones(length, dtype=bool))
+        counter.visit(states, everywhere)
+    with pytest.raises(ValueError):
+        counter.reset(everywhere)
 
 
 def test_equal_observations_and_no_others_share_a_key() -> None:

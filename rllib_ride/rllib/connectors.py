@@ -21,6 +21,7 @@ from torch import Tensor
 from rllib_ride.intrinsic.losses import mean_over_transitions
 from rllib_ride.intrinsic.rewards import combine_rewards
 from rllib_ride.rllib.episodes import fragment_length, pad_episodes
+from rllib_ride.rllib.ray_internals import tell_if_padded
 from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID, INTRINSIC_REWARDS, IntrinsicSettings
 
 
@@ -31,15 +32,8 @@ class PadEpisodes(ConnectorV2):
     which work step by step. See `pad_episodes` for what comes out.
     """
 
-    def __init__(
-        self,
-        input_observation_space: gym.Space | None = None,
-        input_action_space: gym.Space | None = None,
-        *,
-        time_limit_is_terminal: bool,
-        whole_fragments: bool,
-    ) -> None:
-        super().__init__(input_observation_space, input_action_space)
+    def __init__(self, *, time_limit_is_terminal: bool, whole_fragments: bool) -> None:
+        super().__init__()
         self._time_limit_is_terminal = time_limit_is_terminal
         self._whole_fragments = whole_fragments
 
@@ -64,10 +58,7 @@ class PadEpisodes(ConnectorV2):
             num_steps=fragment_length(episodes) if self._whole_fragments else None,
         )
         _check_observations(columns[Columns.OBS], policy.observation_space)
-        if shared_data is not None:
-            for module_id in (DEFAULT_MODULE_ID, INTRINSIC_MODULE_ID):
-                # RLlib's word for it: rows of such a batch are shuffled and split whole.
-                shared_data[f"_zero_padded_for_mid={module_id}"] = True
+        tell_if_padded(shared_data, {DEFAULT_MODULE_ID: True, INTRINSIC_MODULE_ID: True})
         return {DEFAULT_MODULE_ID: columns}
 
 
@@ -115,15 +106,8 @@ class AddIntrinsicRewards(ConnectorV2):
     thread) the intrinsic module's weights are stale or about to change.
     """
 
-    def __init__(
-        self,
-        input_observation_space: gym.Space | None = None,
-        input_action_space: gym.Space | None = None,
-        *,
-        settings: IntrinsicSettings,
-        bonus_now: bool,
-    ) -> None:
-        super().__init__(input_observation_space, input_action_space)
+    def __init__(self, *, settings: IntrinsicSettings, bonus_now: bool) -> None:
+        super().__init__()
         self._settings, self._bonus_now = settings, bonus_now
 
     def __call__(

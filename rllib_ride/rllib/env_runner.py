@@ -73,7 +73,7 @@ class BatchedEnvRunner(LockStepEnvRunner):
 
         None between episodes, or for environments that are not known to survive it.
         """
-        if self._needs_initial_reset or not getattr(self.vector_env, "can_be_pickled", False):
+        if not self.has_episodes or not getattr(self.vector_env, "can_be_pickled", False):
             return None
         kept = {name: getattr(self, name) for name in _OF_EPISODES}
         return {"env": self.vector_env, "state": self._actor.state, "kept": kept}
@@ -89,7 +89,7 @@ class BatchedEnvRunner(LockStepEnvRunner):
         self._actor = LockStepActor(self.module, self.num_envs, self.device)
         self._actor.state = running["state"]
         self._episode_began = np.full(self.num_envs, time.perf_counter())
-        self._needs_initial_reset = False
+        self.has_episodes = True
         return True
 
     def _record(self, num_steps: int, explore: bool) -> Rollout:

@@ -12,7 +12,7 @@ from ray.rllib.core import DEFAULT_MODULE_ID
 from torch import Tensor
 
 from rllib_ride.rllib.nonfinite import NonFiniteError, causes, folder_of, is_finite, save_batch
-from rllib_ride.rllib.ray_internals import SharedPipeline
+from rllib_ride.rllib.ray_internals import LearnerInternals
 from rllib_ride.rllib.settings import (
     INTRINSIC_MODULE_ID,
     PARTS_OF_LOSS,
@@ -26,7 +26,7 @@ MOST_SKIPPED_IN_A_ROW = 100
 logger = logging.getLogger(__name__)
 
 
-class FiniteUpdates(SharedPipeline):
+class FiniteUpdates(LearnerInternals):
     """Stops, or skips the update, where a loss, the bonus or a gradient is not finite.
 
     RLlib looks at each gradient twice, makes 0 of NaN and goes on. Here one sum of all there is is

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import torch
 import tree
@@ -31,6 +30,7 @@ from ray.rllib.utils.postprocessing.value_predictions import compute_value_targe
 from torch import Tensor
 
 from rllib_ride.rllib.episodes import state_before
+from rllib_ride.rllib.ray_internals import tell_if_padded
 from rllib_ride.rllib.settings import (
     EPISODE_IDS,
     EPISODIC_COUNTS,
@@ -96,15 +96,8 @@ class AddAdvantages(ConnectorV2):
     Generalized Advantage Estimation", ICLR 2016.
     """
 
-    def __init__(
-        self,
-        input_observation_space: gym.Space | None = None,
-        input_action_space: gym.Space | None = None,
-        *,
-        gamma: float,
-        lambda_: float,
-    ) -> None:
-        super().__init__(input_observation_space, input_action_space)
+    def __init__(self, *, gamma: float, lambda_: float) -> None:
+        super().__init__()
         self._gamma, self._lambda = gamma, lambda_
 
     def __call__(
@@ -146,10 +139,8 @@ class AddAdvantages(ConnectorV2):
             )
         else:
             batch[DEFAULT_MODULE_ID] = tree.map_structure(lambda x: x[real], flat)
-        if shared_data is not None:
-            # RLlib's word for it: rows of such a batch are shuffled and split whole.
-            shared_data[f"_zero_padded_for_mid={DEFAULT_MODULE_ID}"] = policy.is_stateful()
-            shared_data[f"_zero_padded_for_mid={INTRINSIC_MODULE_ID}"] = False
+        is_padded = {DEFAULT_MODULE_ID: policy.is_stateful(), INTRINSIC_MODULE_ID: False}
+        tell_if_padded(shared_data, is_padded)
         return batch
 
     def _value_targets(self, flat: dict[str, Any], values: Tensor) -> Tensor:

@@ -1,6 +1,9 @@
-"""All that this package takes from Ray without Ray's promise to keep it.
+"""What this package takes from RLlib without RLlib's promise to keep it.
 
-Written for Ray 2.60. The next release breaks this file, or nothing.
+Written for Ray 2.60: what its next release breaks is here, or in one of two methods that their own
+classes have to override, `_update` (`finite_updates.py`, `learner.py`) and
+`_update_module_kl_coeff` (`learner.py`). `experiments/tune_internals.py` is the same for Tune, to
+which `experiments/asha.py` adds `_trial_info`.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ import contextlib
 import math
 import pickle
 import queue
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -124,6 +128,15 @@ class LockStepEnvRunner(BaseEnvRunner, abc.ABC):
         """Where the module acts."""
         return self._device
 
+    @property
+    def has_episodes(self) -> bool:
+        """Whether the next fragment goes on with episodes; if not, it starts some."""
+        return not self._needs_initial_reset
+
+    @has_episodes.setter
+    def has_episodes(self, value: bool) -> None:
+        self._needs_initial_reset = not value
+
     def log_fragment(self, transitions: int, episodes: int) -> None:
         """Counts what was sampled."""
         self._increase_sampled_metrics(transitions, episodes)
@@ -144,7 +157,7 @@ class LockStepEnvRunner(BaseEnvRunner, abc.ABC):
     ) -> list[SingleAgentEpisode]:
         if num_timesteps is None or random_actions:
             # Whole episodes, as evaluation wants them: RLlib's own way, one step at a time.
-            self._needs_initial_reset = True
+            self.has_episodes = False
             episodes = super()._sample(
                 num_timesteps=num_timesteps,
                 num_episodes=num_episodes,
@@ -152,18 +165,18 @@ class LockStepEnvRunner(BaseEnvRunner, abc.ABC):
                 random_actions=random_actions,
                 force_reset=force_reset,
             )
-            self._needs_initial_reset = True  # the two ways do not share episodes
+            self.has_episodes = False  # the two ways do not share episodes
             return episodes
-        if force_reset or self._needs_initial_reset:
+        if force_reset or not self.has_episodes:
             self.start_episodes(self._seeds())
-        self._needs_initial_reset = True  # until the fragment is whole: half of one is lost
+        self.has_episodes = False  # until the fragment is whole: half of one is lost
         episodes = self.sample_fragment(math.ceil(num_timesteps / self.num_envs), explore)
         if isinstance(self.config, PPOConfig):
             # Steps that only reset are no transitions, and for one that is missing PPO would sample
             # all over again. (V-trace's rows are whole fragments.)
             while (missing := num_timesteps - sum(map(len, episodes))) > 0:
                 episodes += self.sample_fragment(math.ceil(missing / self.num_envs), explore)
-        self._needs_initial_reset = False
+        self.has_episodes = True
         return episodes
 
     def _seeds(self) -> list[int] | None:
@@ -182,8 +195,8 @@ class LockStepEnvRunner(BaseEnvRunner, abc.ABC):
         return [int(seed) for seed in sequence.generate_state(self.num_envs)]
 
 
-class SharedPipeline(TorchLearner):
-    """A Learner whose connectors can be added to, and whose modules may have nothing to train."""
+class LearnerInternals(TorchLearner):
+    """RLlib's Learner with names for its private parts, for modules with nothing to train too."""
 
     @property
     def num_updates(self) -> int:
@@ -332,6 +345,20 @@ def refuse_unsupported_sampling(config: AlgorithmConfig) -> None:
             "restart_failed_sub_environments is not supported with an intrinsic reward; "
             "restart_failed_env_runners is"
         )
+
+
+def tell_if_padded(shared_data: dict[str, Any] | None, is_padded: Mapping[str, bool]) -> None:
+    """Tells the Learner of which modules, by ID, the batch has zero-padded rows.
+
+    Those are shuffled and split whole.
+
+    Args:
+        shared_data: What a Learner's connectors share; None: nobody asks.
+        is_padded: By module ID.
+    """
+    if shared_data is not None:
+        for module_id, padded in is_padded.items():
+            shared_data[f"_zero_padded_for_mid={module_id}"] = padded
 
 
 def plugs_in_use(config: AlgorithmConfig) -> list[str]:

@@ -47,7 +47,7 @@ def rewrite(folder: Path, **changes: Any) -> Path:
     return folder
 
 
-def test_a_checkpoint_of_the_first_format_is_read(tmp_path: Path) -> None:
+def test_a_checkpoint_of_the_first_format_is_read() -> None:
     seal = verified(FIRST_FORMAT)
 
     assert seal["format"] == 1 <= FORMAT

@@ -7,10 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rllib_ride import register_method
 from rllib_ride.intrinsic import IntrinsicMethod, Transitions
 
-METHOD = "helpers.poisoned:poisoned"
+METHOD = "helpers.registers_poisoned:poisoned"
 
 
 class Poisoned(IntrinsicMethod):
@@ -48,6 +47,3 @@ class Poisoned(IntrinsicMethod):
         if self.where == "gradient":  # the root of 0 is 0, its slope is not
             loss = loss + (0.0 * weight).abs().sqrt() * 0.0
         return loss, {"scale_loss": loss.detach()}
-
-
-register_method("poisoned", Poisoned)

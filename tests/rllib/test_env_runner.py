@@ -101,7 +101,6 @@ def test_frames_are_transitions() -> None:
 
 def test_returns_are_of_whole_episodes() -> None:
     runner = BatchedEnvRunner(config=config(fragment=3), worker_index=0)
-    lengths: list[float] = []
     for _ in range(13):
         runner.sample()
     metrics = runner.get_metrics()

@@ -116,10 +116,10 @@ def poison_weight(algo: Algorithm, module_id: str) -> None:
 @pytest.mark.parametrize(
     ("where", "poison", "source"),
     [
-        ("bonus", NAN, "the bonus of method 'helpers.poisoned:poisoned'"),
-        ("bonus", math.inf, "the bonus of method 'helpers.poisoned:poisoned'"),
-        ("loss", -math.inf, "scale_loss of method 'helpers.poisoned:poisoned'"),
-        ("gradient", NAN, "the gradient of 'scale' of method 'helpers.poisoned:poisoned'"),
+        ("bonus", NAN, f"the bonus of method '{METHOD}'"),
+        ("bonus", math.inf, f"the bonus of method '{METHOD}'"),
+        ("loss", -math.inf, f"scale_loss of method '{METHOD}'"),
+        ("gradient", NAN, f"the gradient of 'scale' of method '{METHOD}'"),
     ],
 )
 def test_it_stops_at_what_a_method_gives(

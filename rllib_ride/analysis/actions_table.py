@@ -10,6 +10,7 @@ import pandas as pd
 
 from rllib_ride.analysis.aggregate import bonus_stats
 from rllib_ride.analysis.episode_record import Kind, Recording
+from rllib_ride.envs.registration import OBSTRUCTED_MAZE_ID, multiroom_id
 
 OTHER = "Other"
 """The column of all kinds that have none of their own."""
@@ -41,7 +42,7 @@ class PaperTable:
 
 
 PAPER: Mapping[str, PaperTable] = {
-    "MiniGrid-MultiRoom-N7-S4-v0": PaperTable(
+    multiroom_id(7, 4): PaperTable(
         "table 1 (tab:intrinsic_reward_n7s4)",
         {
             "ride": {
@@ -61,7 +62,7 @@ PAPER: Mapping[str, PaperTable] = {
             },
         },
     ),
-    "MiniGrid-MultiRoom-N12-S10-v0": PaperTable(
+    multiroom_id(12, 10): PaperTable(
         "table 4 (tab:intrinsic_reward_n12s10)",
         {
             "ride": {
@@ -81,7 +82,7 @@ PAPER: Mapping[str, PaperTable] = {
             },
         },
     ),
-    "MiniGrid-ObstructedMaze-2Dlh-v0": PaperTable(
+    OBSTRUCTED_MAZE_ID: PaperTable(
         "table 5 (tab:intrinsic_reward_obstructed)",
         {
             "ride": {

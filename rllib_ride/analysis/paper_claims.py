@@ -6,8 +6,15 @@ label behind each is that of the figure, table or section of the paper.
 
 from __future__ import annotations
 
-from rllib_ride.analysis.tasks import MINIGRID_FIGURE, OBSTRUCTED_MAZE_ID
-from rllib_ride.envs.registration import COLORS_ID, MARIO_ID, NOISY_TV_ID, VIZDOOM_IDS, multiroom_id
+from rllib_ride.analysis.tasks import MINIGRID_FIGURE
+from rllib_ride.envs.registration import (
+    COLORS_ID,
+    MARIO_ID,
+    NOISY_TV_ID,
+    OBSTRUCTED_MAZE_ID,
+    VIZDOOM_IDS,
+    multiroom_id,
+)
 
 _N7S4, _N12S10, _DOOM = multiroom_id(7, 4), multiroom_id(12, 10), VIZDOOM_IDS["sparse"]
 

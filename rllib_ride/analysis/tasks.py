@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from rllib_ride.envs.registration import NOISY_TV_ID, multiroom_id
-
-KEY_CORRIDOR_ID = "MiniGrid-KeyCorridorS3R3-v0"
-OBSTRUCTED_MAZE_ID = "MiniGrid-ObstructedMaze-2Dlh-v0"
+from rllib_ride.envs.registration import (
+    KEY_CORRIDOR_ID,
+    NOISY_TV_ID,
+    OBSTRUCTED_MAZE_ID,
+    multiroom_id,
+)
 
 # The panels of fig:minigrid, four a row. The text fixes two of them, the noisy TV as the second
 # above and the obstructed maze as the third below; the others are by number of rooms.

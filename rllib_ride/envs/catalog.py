@@ -10,8 +10,10 @@ from rllib_ride.envs.registration import (
     COLORS_ID,
     DYNAMIC_OBSTACLES,
     HELD_OUT_COLORS_ID,
+    KEY_CORRIDOR_ID,
     MARIO_ID,
     NOISY_TV_ID,
+    OBSTRUCTED_MAZE_ID,
     VIZDOOM_IDS,
     dynamic_obstacles_id,
     multiroom_id,
@@ -67,9 +69,9 @@ PAPER_TASKS = (
         ),
         240,
     ),
-    PaperTask("MiniGrid-KeyCorridorS3R3-v0", ("fig:minigrid",), 270),
+    PaperTask(KEY_CORRIDOR_ID, ("fig:minigrid",), 270),
     PaperTask(
-        "MiniGrid-ObstructedMaze-2Dlh-v0",
+        OBSTRUCTED_MAZE_ID,
         (
             "fig:minigrid",
             "fig:intrinsic_reward_heatmaps_obstructed",
@@ -77,9 +79,7 @@ PAPER_TASKS = (
         ),
         576,
     ),
-    PaperTask(
-        "MiniGrid-ObstructedMaze-2Dlh-v0", ("fig:fixed_seed_obstructed",), 576, options=_SINGLETON
-    ),
+    PaperTask(OBSTRUCTED_MAZE_ID, ("fig:fixed_seed_obstructed",), 576, options=_SINGLETON),
     # Without extrinsic reward, which is a setting of the learner.
     PaperTask(multiroom_id(10, 6), ("fig:noreward_heatmaps_fixseed_anyseed",), 200),
     PaperTask(

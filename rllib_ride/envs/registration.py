@@ -15,6 +15,10 @@ NOISY_TV_ID = "MiniGrid-MultiRoomNoisyTV-N7-S4-v0"
 COLORS_ID = "MiniGrid-MultiRoomColors-N7-S4-v0"
 HELD_OUT_COLORS_ID = "MiniGrid-MultiRoomHeldOutColors-N7-S4-v0"
 
+# The package's own.
+KEY_CORRIDOR_ID = "MiniGrid-KeyCorridorS3R3-v0"
+OBSTRUCTED_MAZE_ID = "MiniGrid-ObstructedMaze-2Dlh-v0"
+
 # Edge of the grid and obstacles, as in the package's ids whose agent starts in a corner. Of those
 # with an agent placed at random the package has the first two.
 DYNAMIC_OBSTACLES = ((5, 2), (6, 3), (8, 4), (16, 8))

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rllib_ride.envs.registration import (
+    KEY_CORRIDOR_ID,
+    NOISY_TV_ID,
+    OBSTRUCTED_MAZE_ID,
+    multiroom_id,
+)
+
 METHODS = {
     "ride": "the paper's own; fig:minigrid, fig:all_mario_doom",
     "icm": "baseline; fig:minigrid, fig:all_mario_doom",
@@ -20,14 +27,14 @@ METHODS = {
 }
 
 FRAMES = {
-    "MiniGrid-MultiRoom-N7-S4-v0": 30_000_000,
-    "MiniGrid-MultiRoomNoisyTV-N7-S4-v0": 30_000_000,
-    "MiniGrid-MultiRoom-N7-S8-v0": 30_000_000,
-    "MiniGrid-MultiRoom-N10-S4-v0": 30_000_000,
-    "MiniGrid-MultiRoom-N10-S10-v0": 100_000_000,
-    "MiniGrid-MultiRoom-N12-S10-v0": 100_000_000,
-    "MiniGrid-KeyCorridorS3R3-v0": 30_000_000,
-    "MiniGrid-ObstructedMaze-2Dlh-v0": 100_000_000,
+    multiroom_id(7, 4): 30_000_000,
+    NOISY_TV_ID: 30_000_000,
+    multiroom_id(7, 8): 30_000_000,
+    multiroom_id(10, 4): 30_000_000,
+    multiroom_id(10, 10): 100_000_000,
+    multiroom_id(12, 10): 100_000_000,
+    KEY_CORRIDOR_ID: 30_000_000,
+    OBSTRUCTED_MAZE_ID: 100_000_000,
 }
 """Frames of training by task, for `frames: paper`. They are the released code's: of these tasks the
 text has 100M alone, for MultiRoom-N12-S10 (fig:state_visitation_heatmaps)."""

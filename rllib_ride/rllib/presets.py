@@ -18,6 +18,12 @@ from ray.rllib.algorithms.impala import IMPALAConfig
 from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 
+from rllib_ride.envs.registration import (
+    KEY_CORRIDOR_ID,
+    NOISY_TV_ID,
+    OBSTRUCTED_MAZE_ID,
+    multiroom_id,
+)
 from rllib_ride.rllib.config import add_intrinsic_reward
 from rllib_ride.rllib.policy import RecurrentPolicy
 from rllib_ride.rllib.settings import IntrinsicSettings
@@ -106,23 +112,23 @@ _OF_THE_OTHERS = {"icm": (0.1, 0.0001), "rnd": (0.1, 0.0001), "count": (0.005, 0
 
 # The group of tasks that the text gives larger coefficients.
 _HARDER = (
-    "MiniGrid-MultiRoom-N7-S8-v0",
-    "MiniGrid-MultiRoom-N10-S10-v0",
-    "MiniGrid-MultiRoom-N12-S10-v0",
-    "MiniGrid-ObstructedMaze-2Dlh-v0",
+    multiroom_id(7, 8),
+    multiroom_id(10, 10),
+    multiroom_id(12, 10),
+    OBSTRUCTED_MAZE_ID,
 )
 
 # RIDE's by task, which its ablations share: the text has these eight.
 _OF_RIDE = {
-    "MiniGrid-MultiRoom-N7-S4-v0": (0.1, 0.0005),
-    "MiniGrid-MultiRoomNoisyTV-N7-S4-v0": (0.1, 0.0005),
-    "MiniGrid-MultiRoom-N10-S4-v0": (0.1, 0.0005),
-    "MiniGrid-KeyCorridorS3R3-v0": (0.1, 0.0005),
+    multiroom_id(7, 4): (0.1, 0.0005),
+    NOISY_TV_ID: (0.1, 0.0005),
+    multiroom_id(10, 4): (0.1, 0.0005),
+    KEY_CORRIDOR_ID: (0.1, 0.0005),
     **dict.fromkeys(_HARDER, (0.5, 0.001)),
 }
 
 # Elsewhere, and that is in the paper's other experiments too: the text has none.
-_OF_RIDE_ELSEWHERE = _OF_RIDE["MiniGrid-MultiRoom-N7-S4-v0"]
+_OF_RIDE_ELSEWHERE = _OF_RIDE[multiroom_id(7, 4)]
 
 
 def presets() -> list[str]:

@@ -12,7 +12,8 @@ from rllib_ride.analysis.tables import (
     runs_table,
     to_markdown,
 )
-from rllib_ride.analysis.tasks import KEY_CORRIDOR_ID, MINIGRID_FIGURE, OBSTRUCTED_MAZE_ID
+from rllib_ride.analysis.tasks import MINIGRID_FIGURE
+from rllib_ride.envs.registration import KEY_CORRIDOR_ID, OBSTRUCTED_MAZE_ID
 
 
 def write_two_methods(tmp_path):

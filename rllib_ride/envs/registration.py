@@ -51,7 +51,7 @@ def dynamic_obstacles_id(size: int) -> str:
 
 
 def is_minigrid(env_id: str) -> bool:
-    """Whether the id, or `module:id`, is one of which many are a `MiniGridVectorEnv`."""
+    """Whether `gym.make_vec` makes a `MiniGridVectorEnv` of this id, or `module:id`."""
     spec = gym.registry.get(env_id.rpartition(":")[2])
     return spec is not None and str(spec.vector_entry_point).startswith(_MINIGRIDS)
 

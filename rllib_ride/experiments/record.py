@@ -51,7 +51,7 @@ class RecordCallback(Callback):
         if before.get("frames") != ours.frames:
             after.pop("ended", None)
             after["frames"] = ours.frames
-        if resumption := resumed(before, _as_read(_made_with(config))):
+        if resumption := resumed(before, _as_read(made_with(config))):
             after["resumed"] = [*resumptions(before), resumption]
             _say(ours.name, resumption["changed"])
         if after != before:
@@ -102,15 +102,17 @@ def _as_read(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def record(trial: Trial, config: AlgorithmConfig) -> dict[str, Any]:
-    """What `run.json` holds: the trial, what its parts see, where its code stands, all settings."""
-    return {
-        **trial.to_dict(),
-        **_what_each_sees(trial, config),
-        **_made_with(config),
-    }
+    """What `run.json` holds: the trial, what its parts see, where its code stands, all settings.
+
+    `config` is all of RLlib's; `overrides` the trial's own, by which it can be run again.
+    """
+    told = trial.to_dict()
+    told["overrides"] = told.pop("config")
+    # An entry of one name with another's would be lost without a word: `dict` refuses it.
+    return dict(**told, **_what_each_sees(trial, config), **made_with(config))
 
 
-def _made_with(config: AlgorithmConfig) -> dict[str, Any]:
+def made_with(config: AlgorithmConfig) -> dict[str, Any]:
     """What may be another where a trial goes on: where its code stands, and all settings."""
     return {
         "git_commit": _git_commit(),

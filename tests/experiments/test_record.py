@@ -8,6 +8,8 @@ import pytest
 
 from helpers.trials import TRIAL
 from rllib_ride.experiments import record
+from rllib_ride.experiments.build import algorithm_config
+from rllib_ride.experiments.trial import Trial
 from rllib_ride.rllib import presets
 
 HARDER = dataclasses.replace(TRIAL, env="MiniGrid-MultiRoom-N7-S8-v0", name="ride_N7-S8_seed1")
@@ -119,3 +121,19 @@ def test_a_setting_that_is_new_or_gone_is_told_with_none():
     went_on = record.resumed(of(gone=1, same=[1, {"x": 2}]), of(new=3, same=[1, {"x": 2}], none={}))
     assert went_on is not None
     assert went_on["changed"] == {"gone": [1, None], "new": [None, 3], "none": [None, {}]}
+
+
+def test_a_record_has_the_trials_own_settings_beside_all_of_rllibs(start):
+    ours = dataclasses.replace(HARDER, config={"num_envs_per_env_runner": 2})
+    written = start(ours)
+
+    fields = [field.name for field in dataclasses.fields(ours) if field.name != "config"]
+    again = Trial(**{name: written[name] for name in fields}, config=written["overrides"])
+    assert again == ours
+    assert written["config"]["num_envs_per_env_runner"] == 2 and "lr" in written["config"]
+
+
+def test_no_part_of_a_record_takes_the_place_of_another(monkeypatch):
+    monkeypatch.setattr(record, "made_with", lambda config: {"seed": 1})
+    with pytest.raises(TypeError, match="multiple values for keyword argument 'seed'"):
+        record.record(HARDER, algorithm_config(HARDER))

@@ -14,7 +14,7 @@ from rllib_ride.experiments.bench.stages import measure_stages
 from rllib_ride.experiments.bench.train import local_ray, train
 from rllib_ride.experiments.build import algorithm_config
 from rllib_ride.experiments.errors import ConfigError
-from rllib_ride.experiments.record import record
+from rllib_ride.experiments.record import made_with
 from rllib_ride.experiments.trial import Trial
 from rllib_ride.machine import num_cores
 
@@ -47,7 +47,7 @@ def bench(trials: Sequence[Trial], seconds: float, *, started_at: float) -> dict
     with local_ray(trials):
         measured = train(trials, seconds, started_at=started_at)
         stages = dataclasses.asdict(measure_stages(first, min(seconds, _SECONDS_A_STAGE)))
-    recorded = record(first, config)
+    made = made_with(config)
     return {
         "fps": measured.fps,
         "fps_sampled": measured.fps_sampled,
@@ -75,8 +75,8 @@ def bench(trials: Sequence[Trial], seconds: float, *, started_at: float) -> dict
             }
             for rate in measured.trials
         ],
-        "git_commit": recorded["git_commit"],
-        "versions": recorded["versions"],
+        "git_commit": made["git_commit"],
+        "versions": made["versions"],
     }
 
 

@@ -24,14 +24,19 @@ def read_bytes(path: Path, most: int) -> bytes:
         most: Bytes it may have.
 
     Raises:
-        OSError: It cannot be read; `FileNotFoundError` if there is none.
-        ValueError: It is no regular file, or larger than `most`.
+        FileNotFoundError: There is none.
+        ValueError: Why it cannot be read; no regular file, or larger than `most`, are reasons too.
     """
-    mode = path.stat().st_mode
-    if not stat.S_ISREG(mode):
-        raise ValueError(f"it is a {_kind(mode)}, want a file")
-    with path.open("rb") as file:
-        content = file.read(most + 1)  # a file of /proc does not say its size
+    try:
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode):
+            raise ValueError(f"it is a {_kind(mode)}, want a file")
+        with path.open("rb") as file:
+            content = file.read(most + 1)  # a file of /proc does not say its size
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise ValueError(error.strerror) from None
     if len(content) > most:
         raise ValueError(f"it is larger than {_size(most)}")
     return content
@@ -45,7 +50,7 @@ def read_json(path: Path, most: int) -> Any:
         most: Bytes it may have.
 
     Raises:
-        OSError: See `read_bytes`.
+        FileNotFoundError: There is none.
         ValueError: See `read_bytes`; or it is no JSON, or too deep.
     """
     content = read_bytes(path, most)

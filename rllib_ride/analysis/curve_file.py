@@ -32,8 +32,8 @@ def read_curve(path: Path) -> tuple[pd.DataFrame, list[str]]:
         content = read_bytes(path, _MOST_BYTES)
     except FileNotFoundError:
         return _no_rows(), faults
-    except (OSError, ValueError) as error:
-        return _no_rows(), [f"cannot be read, {getattr(error, 'strerror', None) or error}"]
+    except ValueError as error:
+        return _no_rows(), [f"cannot be read, {error}"]
     content = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     complete = content[: content.rfind(b"\n") + 1]
     if complete != content:

@@ -221,10 +221,8 @@ def _read_facts(path: Path) -> dict[str, Any]:
         facts = read_json(path, _MOST_BYTES)
     except FileNotFoundError:
         raise ValueError(f"{path}: missing, and nothing else says what ran there") from None
-    except OSError as error:
-        raise ValueError(f"{path}: cannot be read, {error.strerror}") from None
     except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
+        raise ValueError(f"{path}: cannot be read, {error}") from None
     if not isinstance(facts, dict):
         raise ValueError(f"{path}: must hold keys and values, not {type(facts).__name__}")
     for key, kind in {**_REQUIRED, **_OPTIONAL}.items():

@@ -91,10 +91,8 @@ def _trial(record: Path) -> tuple[str, str, str]:
     """Environment, method and preset; a ValueError names the file."""
     try:
         facts = read_json(record, 16 * MIB)
-    except OSError as error:
-        raise ValueError(f"{record}: cannot be read, {error.strerror}") from None
-    except ValueError as error:
-        raise ValueError(f"{record}: {error}") from None
+    except (FileNotFoundError, ValueError) as error:
+        raise ValueError(f"{record}: cannot be read, {error}") from None
     match facts:
         case {"env": str(env), "method": str(method), "preset": str(preset)}:
             return env, method, preset

@@ -157,8 +157,6 @@ def read(path: str | Path) -> dict[str, Any]:
         guess = nearest(path.name, [file.name for file in path.parent.glob("*.yaml")])
         hint = f"; did you mean {path.parent / guess}?" if guess else ""
         raise ConfigError(f"{path}: no such file{hint}") from None
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
     except ValueError as error:  # such as no text
         raise ConfigError(f"{path}: cannot be read: {error}") from None
     except yaml.MarkedYAMLError as error:

@@ -153,7 +153,7 @@ def test_curves_csv_holds_the_points_of_the_figure(out):
 def test_what_was_left_out_is_on_the_page(readings, page, out):
     (note,) = readings.notes
 
-    assert "run.json: not JSON" in note
+    assert "run.json: cannot be read, not JSON" in note
     assert note in page.text and note in (out / "tables.md").read_text()
 
 

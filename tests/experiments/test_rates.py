@@ -50,8 +50,8 @@ def test_rates_are_read_from_runs(tmp_path):
         ("run.json", "{}", "is no record of a trial"),
         ("run.json", '{"env": [], "method": 1, "preset": null}', "is no record of a trial"),
         ("run.json", "[1]", "is no record of a trial"),
-        ("run.json", '{"env": "A", "me', "not JSON, "),
-        ("run.json", None, "it is a folder"),
+        ("run.json", '{"env": "A", "me', "cannot be read, not JSON, "),
+        ("run.json", None, "cannot be read, it is a folder"),
         ("curve.csv", None, "cannot be read, "),
     ],
 )

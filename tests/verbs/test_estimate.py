@@ -71,7 +71,7 @@ def test_narrowed_and_measured(capsys, tmp_path):
     (folder.parent / "damaged").mkdir()
     (folder.parent / "damaged" / "run.json").touch()
     assert main(["estimate", *narrowed, "--storage", str(tmp_path)]) == 0
-    assert "damaged/run.json: not JSON" in capsys.readouterr().err
+    assert "damaged/run.json: cannot be read, not JSON" in capsys.readouterr().err
 
 
 def test_as_a_table(capsys):

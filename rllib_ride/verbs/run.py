@@ -107,7 +107,8 @@ def _outcome_row(outcome: TrialOutcome) -> dict[str, Any]:
 
 def _write_results(folder: Path, ended: Sequence[TrialOutcome]) -> list[Path]:
     """Curves and table of what there is, and a picture of one episode of a trained policy."""
-    from rllib_ride.analysis import write_episode_picture, write_summary
+    from rllib_ride.analysis.episode_picture import write_episode_picture
+    from rllib_ride.analysis.finish import write_summary
     from rllib_ride.analysis.record import record_episode
 
     files = write_summary(folder)

@@ -9,8 +9,7 @@ import pytest
 from minigrid.core.actions import Actions
 
 from helpers.small_level import SmallLevel, two_episodes
-from rllib_ride.analysis import Facts, Kind, kind_of
-from rllib_ride.analysis.episode_record import INTERACTIONS
+from rllib_ride.analysis.episode_record import INTERACTIONS, Facts, Kind, kind_of
 from rllib_ride.analysis.record import facts_of
 
 BEFORE = Facts(position=(2, 3), direction=0, open_doors=1, boxes=1, carries=None)

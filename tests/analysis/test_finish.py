@@ -5,7 +5,7 @@ import pandas as pd
 from matplotlib.image import imread
 
 from helpers.run_folders import write_trial
-from rllib_ride.analysis import write_summary
+from rllib_ride.analysis.finish import write_summary
 
 
 def test_writes_picture_and_tables_into_the_run(tmp_path):

@@ -8,8 +8,7 @@ from typing import NoReturn
 import pytest
 
 from helpers.trials import trial
-from rllib_ride import analysis
-from rllib_ride.analysis import record
+from rllib_ride.analysis import finish, record
 from rllib_ride.experiments.runner import TrialOutcome
 from rllib_ride.verbs.run import _write_results
 
@@ -21,7 +20,7 @@ def test_an_environment_that_raises_costs_the_picture_only(
         raise RuntimeError("the door\nfell off")
 
     table = tmp_path / "table.csv"
-    monkeypatch.setattr(analysis, "write_summary", lambda folder: [table])
+    monkeypatch.setattr(finish, "write_summary", lambda folder: [table])
     monkeypatch.setattr(record, "record_episode", raises)
     ended = TrialOutcome(trial(), tmp_path, checkpoint=tmp_path / "checkpoint_000000")
 

@@ -23,8 +23,6 @@ from rllib_ride.rllib.module import IntrinsicModule
 from rllib_ride.rllib.settings import IntrinsicSettings
 from rllib_ride.rllib.visits import StateVisits
 
-METHOD_NONE = "none"
-
 
 @dataclass(frozen=True)
 class Agent:
@@ -41,7 +39,7 @@ class Agent:
     @property
     def method(self) -> str:
         """Name of the intrinsic reward."""
-        return self.intrinsic.model_config["method"] if self.intrinsic else METHOD_NONE
+        return self.intrinsic.model_config["method"] if self.intrinsic else "none"
 
 
 def load_agent(checkpoint: Path, env: str | None = None) -> Agent:
@@ -164,7 +162,7 @@ class _Watch:
         self._counter: StateVisits | None = None
         if agent.intrinsic is not None:
             config = agent.intrinsic.model_config
-            settings = {key: config[key] for key in ("counts", "observation_key")}
+            settings = {key: config[key] for key in ("method", "counts", "observation_key")}
             self._counter = StateVisits.of(env, IntrinsicSettings(**settings))
 
     def see(self, moment: Moment) -> None:

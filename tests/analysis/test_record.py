@@ -13,7 +13,7 @@ from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from helpers import small_level
 from helpers.checkpoints import write_untrained
 from helpers.policies import StepCounter
-from rllib_ride.analysis import Kind
+from rllib_ride.analysis.episode_record import Kind
 from rllib_ride.analysis.policy import Policy
 from rllib_ride.analysis.record import Agent, load_agent, record, record_episode
 from rllib_ride.intrinsic import get_method
@@ -23,7 +23,7 @@ ENV = "MiniGrid-MultiRoom-N2-S4-v0"  # of the fixture `checkpoints`
 IMAGE, ACTIONS = gym.spaces.Box(0, 255, (7, 7, 3), np.uint8), gym.spaces.Discrete(7)
 
 
-def scripted_agent(method: str | None, steps: int = 23) -> Agent:
+def scripted_agent(method: str | None, steps: int = 23, counts: str = "view") -> Agent:
     """Presses left, right, forward, pickup, drop, toggle, done and so on in the small level."""
     spec = RLModuleSpec(
         module_class=StepCounter, observation_space=IMAGE, action_space=ACTIONS, model_config={}
@@ -35,7 +35,7 @@ def scripted_agent(method: str | None, steps: int = 23) -> Agent:
         "method": method,
         "method_class": get_method(method),
         "method_config": {},
-        "counts": "view",
+        "counts": counts,
         "observation_key": None,
     }
     return Agent(
@@ -86,6 +86,13 @@ def test_each_of_many_episodes_is_recorded_alone_and_paid_by_the_counts_of_the_c
         np.testing.assert_allclose(episode.bonuses, recorded.episodes[0].bonuses)
     assert recorded.episodes[0].bonuses[0] == 1.0
     assert recorded.episodes[0].bonuses[1] == 1.0 > bonuses[1] == pytest.approx(first_visit)
+
+
+def test_a_method_that_reads_no_counts_needs_no_key_of_the_state():
+    """As in training: the small level has no `state_key` to count by."""
+    (episode,) = record(scripted_agent("icm", counts="full"), episodes=1, seed=0).episodes
+
+    assert len(episode) == 23 and (episode.paid() > 0).any()
 
 
 def test_without_a_bonus_there_is_the_path_alone():

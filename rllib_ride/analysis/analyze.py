@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from matplotlib.figure import Figure
-
 from rllib_ride.analysis.actions_table import PAPER, actions_table, kinds_table, to_markdown
 from rllib_ride.analysis.aggregate import rooms_entered
 from rllib_ride.analysis.episode_picture import write_episode_picture
 from rllib_ride.analysis.episode_record import Recording
 from rllib_ride.analysis.film import write_film
+from rllib_ride.analysis.finish import save_figure
 from rllib_ride.analysis.heatmaps import draw_intrinsic, draw_visits
 from rllib_ride.analysis.palette import sort_key
 from rllib_ride.analysis.record import Agent, load_agent, record
@@ -130,9 +129,9 @@ def analyze(plan: Plan, out: Path) -> dict[str, Any]:
     recordings = {label: _recorded(label, agent, plan) for label, agent in plan.agents.items()}
     paid = {label: rec for label, rec in recordings.items() if rec.method != "none"}
     out.mkdir(parents=True, exist_ok=True)
-    files = _write_figure(draw_visits(recordings, plan.title), out / "visits")
+    files = save_figure(draw_visits(recordings, plan.title), out / "visits")
     if paid:
-        files += _write_figure(draw_intrinsic(paid, plan.title), out / "intrinsic")
+        files += save_figure(draw_intrinsic(paid, plan.title), out / "intrinsic")
         files += _write_tables(paid, plan, out)
         files += _write_episodes(paid, plan, out)
     level = next(iter(recordings.values())).level
@@ -153,14 +152,6 @@ def analyze(plan: Plan, out: Path) -> dict[str, Any]:
 def _recorded(label: str, agent: Agent, plan: Plan) -> Recording:
     print(f"{label}: playing {plan.episodes} episodes", file=sys.stderr)
     return record(agent, episodes=plan.episodes, seed=plan.seed, greedy=plan.greedy)
-
-
-def _write_figure(figure: Figure, path: Path) -> list[Path]:
-    """As PNG and as SVG."""
-    paths = [path.with_suffix(".png"), path.with_suffix(".svg")]
-    for target in paths:
-        figure.savefig(target, dpi=150)
-    return paths
 
 
 def _write_tables(paid: Mapping[str, Recording], plan: Plan, out: Path) -> list[Path]:

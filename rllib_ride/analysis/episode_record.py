@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
+from minigrid.core.constants import DIR_TO_VEC
 from numpy.typing import NDArray
 
 from rllib_ride.analysis.level import Cell, Level
 
-DIRECTIONS = np.array([(1, 0), (0, 1), (-1, 0), (0, -1)])
+DIRECTIONS = np.array(DIR_TO_VEC)
 """(dx, dy) of MiniGrid's directions: 0 right, 1 down, 2 left, 3 up."""
 
 
@@ -31,18 +32,7 @@ class Kind(StrEnum):
     NO_EFFECT = "no effect"
 
 
-INTERACTIONS = frozenset(
-    {
-        Kind.OPEN_DOOR,
-        Kind.OPEN_BOX,
-        Kind.PICK_KEY,
-        Kind.PICK_BALL,
-        Kind.PICK_BOX,
-        Kind.DROP_KEY,
-        Kind.DROP_BALL,
-        Kind.DROP_BOX,
-    }
-)
+INTERACTIONS = frozenset(Kind) - {Kind.MOVE_FORWARD, Kind.TURN, Kind.CLOSE_DOOR, Kind.NO_EFFECT}
 """What the paper's fig:intrinsic_reward_heatmaps_obstructed calls interacting with objects."""
 
 _IN_FRONT = INTERACTIONS | {Kind.CLOSE_DOOR}

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from rllib_ride.analysis.runs import Run
 
@@ -52,15 +53,10 @@ def mean_over_seeds(runs: Sequence[Run], column: str) -> SeedMean | None:
     first, ends = min(c[0, 0] for c in curves), [c[-1, 0] for c in curves]
     last = min(end for end in ends if end >= _TOGETHER * max(ends))
     frames = np.linspace(first, last, GRID_POINTS) if last > first else np.array([first])
-    values = np.stack(  # [seeds, N]
+    table = pd.DataFrame(  # [seeds, N]
         [
             np.interp(frames, c[:, 0], c[:, 1], left=np.nan, right=right)
             for c, right in zip(curves, after, strict=True)
         ]
     )
-    seeds = np.isfinite(values).sum(axis=0)
-    total = np.nansum(values, axis=0)
-    mean = np.divide(total, seeds, out=np.full(len(frames), np.nan), where=seeds > 0)
-    squares = np.nansum((values - mean) ** 2, axis=0)
-    std = np.sqrt(np.divide(squares, seeds - 1, out=np.full(len(frames), np.nan), where=seeds > 1))
-    return SeedMean(frames, mean, std, seeds)
+    return SeedMean(frames, *(of.to_numpy() for of in (table.mean(), table.std(), table.count())))

@@ -85,7 +85,7 @@ def test_each_environment_plays_its_share_whether_its_episodes_are_short_or_long
     assert scores.frames_trained == 7
 
 
-def testshares_of():
+def test_shares_of():
     assert shares_of(70, 32).tolist() == [3] * 6 + [2] * 26
     assert shares_of(3, 3).tolist() == [1, 1, 1]
 

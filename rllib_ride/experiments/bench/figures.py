@@ -66,15 +66,7 @@ def bench(trials: Sequence[Trial], seconds: float, *, started_at: float) -> dict
             "train_batch_size_per_learner": config.train_batch_size_per_learner,
             **first.config,
         },
-        "trials": [
-            {
-                "fps": rate.fps,
-                "fps_sampled": rate.fps_sampled,
-                "frames": rate.frames,
-                "seconds": rate.seconds,
-            }
-            for rate in measured.trials
-        ],
+        "trials": [dataclasses.asdict(rate) for rate in measured.trials],
         "git_commit": made["git_commit"],
         "versions": made["versions"],
     }

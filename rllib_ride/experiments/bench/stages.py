@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import ray
 import torch
+import tree
 from ray.rllib.core.learner.training_data import TrainingData
 from ray.rllib.env.single_agent_episode import SingleAgentEpisode
 from ray.rllib.utils.metrics import NUM_ENV_STEPS_SAMPLED_LIFETIME
@@ -117,12 +118,8 @@ def _random_play(runner: BaseEnvRunner, num_steps: int) -> list[Any]:
     env = runner.vector_env
     env.reset(seed=0)
     steps = (env.step(actions)[0] for actions in _random_actions(runner, num_steps))
-    return [_copied(numeric_entries(obs)) for obs in steps]
-
-
-def _copied(obs: Any) -> Any:
-    """The environment may reuse its own buffer."""
-    return {key: _copied(x) for key, x in obs.items()} if isinstance(obs, dict) else obs.copy()
+    # The environment may reuse its own buffer.
+    return [tree.map_structure(np.copy, numeric_entries(obs)) for obs in steps]
 
 
 def _env_rate(runner: BaseEnvRunner, seconds: float) -> float:

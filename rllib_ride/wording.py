@@ -40,3 +40,9 @@ def unknown(kind: str, word: str, known: Iterable[str], listing: str | None = No
     guess = nearest(word, names)
     end = f"; did you mean {guess!r}?" if guess else "."
     return f"{kind} {shown(word)} is unknown{end} {listing or 'Known: ' + ', '.join(names)}"
+
+
+def last_line(text: object) -> str:
+    """The last line with anything on it; of a traceback, the one that says what happened."""
+    lines = [line.strip() for line in str(text).splitlines() if line.strip()]
+    return lines[-1] if lines else ""

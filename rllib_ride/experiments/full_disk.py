@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from ray.tune import Callback
 
+from rllib_ride.experiments.folders import nearest_existing
+
 if TYPE_CHECKING:
     from ray.tune.experiment import Trial as TuneTrial
 
@@ -102,5 +104,4 @@ def _message(folder: Path) -> str:
 
 
 def _free_mb(folder: Path) -> float:
-    existing = next(path for path in (folder, *folder.parents) if path.exists())
-    return shutil.disk_usage(existing).free / _MB
+    return shutil.disk_usage(nearest_existing(folder)).free / _MB

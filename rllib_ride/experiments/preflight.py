@@ -13,6 +13,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from rllib_ride.experiments.address import named_cluster
 from rllib_ride.experiments.errors import ConfigError
+from rllib_ride.wording import last_line
 
 if TYPE_CHECKING:
     from rllib_ride.experiments.trial import Trial
@@ -187,7 +188,7 @@ def node_versions() -> dict[str, dict[str, str] | str]:
         except ray.exceptions.GetTimeoutError:
             answers[address] = f"no answer within {_ANSWER_WITHIN_S:g} s"
         except ray.exceptions.RayError as error:
-            answers[address] = str(error).strip().splitlines()[-1]
+            answers[address] = last_line(error) or type(error).__name__
     return answers
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -18,6 +17,7 @@ from rllib_ride.experiments.asha import FramesASHA, InOrder
 from rllib_ride.experiments.connect import start_ray
 from rllib_ride.experiments.curve import CurveCallback
 from rllib_ride.experiments.errors import ConfigError
+from rllib_ride.experiments.folders import check_writable
 from rllib_ride.experiments.full_disk import (
     FullDiskCallback,
     told_if_full,
@@ -42,6 +42,7 @@ from rllib_ride.experiments.tune_internals import (
     stored_tuner,
 )
 from rllib_ride.interrupts import held_back, interrupts_raised
+from rllib_ride.wording import last_line
 
 if TYPE_CHECKING:
     from ray.tune.experiment import Trial as TuneTrial
@@ -120,7 +121,7 @@ def run(
         DiskFull: `resume=True` goes on when there is room.
     """
     folder = experiment_folder(trials, storage)
-    _check_writable(folder, storage)
+    check_writable(f"--storage {storage}", folder)
     with told_if_full(folder), sole_run(folder):
         if resume:
             trials = resumed_trials(trials, folder)
@@ -166,12 +167,6 @@ def run(
             finally:
                 live.stop()  # a second Ctrl-C has Tune leave without calling it
                 ray.shutdown()
-
-
-def _check_writable(folder: Path, storage: Path) -> None:
-    existing = next(parent for parent in (folder, *folder.parents) if parent.exists())
-    if not existing.is_dir() or not os.access(existing, os.W_OK):
-        raise ConfigError(f"--storage {storage}: {existing} is no folder that can be written to")
 
 
 def _stored_outcomes(trials: Sequence[Trial], folder: Path) -> list[TrialOutcome]:
@@ -243,15 +238,13 @@ def _outcomes(
                 folder / trial.name,
                 progress=Progress.of(result.metrics) if result.metrics else None,
                 checkpoint=Path(result.checkpoint.path) if result.checkpoint else None,
-                error=_last_line(result.error) if result.error else None,
+                error=_what_happened(result.error) if result.error else None,
                 ended=bool(result.metrics and result.metrics.get("done")),
             )
         )
     return outcomes
 
 
-def _last_line(error: Exception) -> str:
-    """The line of a traceback that says what happened."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+def _what_happened(error: Exception) -> str:
     # An error's class comes with its module, which is for programmers.
-    return re.sub(r"^(\w+\.)+(?=\w+: )", "", lines[-1]) if lines else type(error).__name__
+    return re.sub(r"^(\w+\.)+(?=\w+: )", "", last_line(error)) or type(error).__name__

@@ -22,6 +22,7 @@ from rllib_ride.rllib.nonfinite import NonFiniteError, keep_batches_in
 from rllib_ride.rllib.running import load_running, save_running
 from rllib_ride.rllib.weights import save_weights
 from rllib_ride.seal import check_seal, verified
+from rllib_ride.wording import last_line
 
 
 class TrialTrainable(Trainable):
@@ -69,7 +70,7 @@ class TrialTrainable(Trainable):
         try:
             result = self._algorithm.train()
         except NonFiniteError as error:
-            self._hopeless = str(error).splitlines()[-1]  # a remote Learner's has a traceback
+            self._hopeless = last_line(error)  # a remote Learner's has a traceback
             last = self._last_result or {"frames": 0, "return_mean": math.nan}
             return {**last, HOPELESS: True, DONE: False, SHOULD_CHECKPOINT: False}
         self._last_episodes.update(result)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-from pathlib import Path
 
 from rllib_ride.experiments.errors import ConfigError
-from rllib_ride.verbs.arguments import count, file_path, seed
+from rllib_ride.verbs.arguments import add_play, file_path, seed
 from rllib_ride.verbs.exit_codes import DONE
 from rllib_ride.verbs.table import print_table, rounded
 
@@ -25,7 +23,7 @@ def add_parser(verbs: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--out", metavar="DIR", type=file_path, required=True, help="where to write"
     )
-    parser.add_argument("--episodes", type=count, default=100, metavar="N", help="default: 100")
+    add_play(parser)
     parser.add_argument("--env", metavar="ID", help="default: the one they were trained on")
     parser.add_argument(
         "--seed",
@@ -33,20 +31,20 @@ def add_parser(verbs: argparse._SubParsersAction) -> None:
         metavar="S",
         help="of the level; default: 0, or that of the one level they were trained on",
     )
-    parser.add_argument("--greedy", action="store_true", help="take the likeliest action")
 
 
 def analyze(args: argparse.Namespace) -> int:
     """Writes pictures and tables, and prints what is in them."""
     from rllib_ride.analysis.analyze import analyze as play_and_write
     from rllib_ride.analysis.analyze import plan_analysis
+    from rllib_ride.experiments.folders import check_writable
     from rllib_ride.experiments.names import check_env
     from rllib_ride.experiments.quiet import quiet_ray
 
     quiet_ray()
     if args.env is not None:
         check_env(args.env)
-    _check_writable(args.out)
+    check_writable(f"--out {args.out}", args.out)
     try:
         plan = plan_analysis(
             args.checkpoints,
@@ -66,11 +64,3 @@ def analyze(args: argparse.Namespace) -> int:
     for path in results["files"]:
         print(path)
     return DONE
-
-
-def _check_writable(out: Path) -> None:
-    """Before anything is played."""
-    out = out.resolve()
-    existing = next(path for path in (out, *out.parents) if path.exists())
-    if not existing.is_dir() or not os.access(existing, os.W_OK):
-        raise ConfigError(f"--out {out}: {existing} is no folder that can be written to")

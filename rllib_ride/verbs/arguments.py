@@ -36,14 +36,32 @@ def add_experiment(verb: argparse.ArgumentParser) -> None:
         metavar="RETURN",
         help="also stop at this mean return over 100 episodes",
     )
+    add_set(verb, "lr=1e-4 or intrinsic.coef=0.5")
+
+
+def add_set(verb: argparse.ArgumentParser, example: str) -> None:
+    """`--set`, with an example of what can be set."""
     verb.add_argument(
         "--set",
         action="append",
         default=[],
         type=setting,
         metavar="KEY=VALUE",
-        help="override a config key, such as lr=1e-4 or intrinsic.coef=0.5 (repeatable)",
+        help=f"override a config key, such as {example} (repeatable)",
     )
+
+
+def add_storage(verb: argparse.ArgumentParser) -> None:
+    """`--storage`, which the folders of experiments are in."""
+    verb.add_argument(
+        "--storage", type=file_path, default=Path("runs"), metavar="DIR", help="default: runs/"
+    )
+
+
+def add_play(verb: argparse.ArgumentParser) -> None:
+    """How many episodes a checkpoint's policy plays, and how."""
+    verb.add_argument("--episodes", type=count, default=100, metavar="N", help="default: 100")
+    verb.add_argument("--greedy", action="store_true", help="take the likeliest action")
 
 
 def file_path(text: str) -> Path:

@@ -7,9 +7,10 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from rllib_ride.verbs.arguments import few, number, setting
+from rllib_ride.verbs.arguments import add_set, few, number
 from rllib_ride.verbs.exit_codes import DONE, FAILED
 from rllib_ride.verbs.table import print_table
+from rllib_ride.wording import last_line
 
 if TYPE_CHECKING:
     from rllib_ride.experiments.trial import Trial
@@ -41,14 +42,7 @@ def add_parser(verbs: argparse._SubParsersAction) -> None:
         metavar="N",
         help="side by side, one process each; default: 1, with an EnvRunner beside it",
     )
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        type=setting,
-        metavar="KEY=VALUE",
-        help="override a config key, such as num_env_runners=2 (repeatable)",
-    )
+    add_set(parser, "num_env_runners=2")
     parser.add_argument(
         "--compare",
         action="store_true",
@@ -73,8 +67,7 @@ def bench(args: argparse.Namespace) -> int:
         if args.compare:
             measured |= figures.compare(trials, args.seconds, measured["fps"])
     except (RayError, RuntimeError) as error:
-        last_line = str(error).strip().splitlines()[-1:]
-        print(f"bench failed: {' '.join(last_line)}", file=sys.stderr)
+        print(f"bench failed: {last_line(error)}", file=sys.stderr)
         return FAILED
     print(json.dumps(measured, indent=2)) if args.json else _print(measured)
     return DONE

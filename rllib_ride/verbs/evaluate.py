@@ -6,7 +6,7 @@ import argparse
 import json
 
 from rllib_ride.experiments.errors import ConfigError
-from rllib_ride.verbs.arguments import count, file_path, seed
+from rllib_ride.verbs.arguments import add_play, file_path, seed
 from rllib_ride.verbs.exit_codes import DONE
 from rllib_ride.verbs.table import print_table, rounded
 
@@ -18,10 +18,9 @@ def add_parser(verbs: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "checkpoint", metavar="CHECKPOINT", type=file_path, help="a checkpoint_* folder"
     )
-    parser.add_argument("--episodes", type=count, default=100, metavar="N", help="default: 100")
+    add_play(parser)
     parser.add_argument("--env", metavar="ID", help="default: the one it was trained on")
     parser.add_argument("--seed", type=seed, default=0, metavar="S", help="default: 0")
-    parser.add_argument("--greedy", action="store_true", help="take the likeliest action")
 
 
 def evaluate(args: argparse.Namespace) -> int:

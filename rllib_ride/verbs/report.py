@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rllib_ride.experiments.errors import ConfigError
+from rllib_ride.experiments.folders import check_writable
 from rllib_ride.verbs.arguments import file_path, finite
 from rllib_ride.verbs.exit_codes import DONE, FAILED
 from rllib_ride.verbs.table import print_table
@@ -48,8 +49,7 @@ def report(args: argparse.Namespace) -> int:
     from rllib_ride.analysis.runs import read_runs
     from rllib_ride.analysis.tables import runs_rows, runs_table
 
-    if args.out.exists() and not args.out.is_dir():
-        raise ConfigError(f"--out {args.out} is a file, want a folder")
+    check_writable(f"--out {args.out}", args.out)
     if args.wandb:
         _check_wandb()
     readings = read_runs(args.run_dirs)

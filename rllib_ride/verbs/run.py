@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rllib_ride.experiments.steady_memory import keep_memory_steady
-from rllib_ride.verbs.arguments import add_experiment, file_path, planned_trials
+from rllib_ride.verbs.arguments import add_experiment, add_storage, planned_trials
 from rllib_ride.verbs.check import check
 from rllib_ride.verbs.exit_codes import DONE, FAILED, INTERRUPTED
 from rllib_ride.verbs.table import print_table
@@ -29,9 +29,7 @@ def add_parser(verbs: argparse._SubParsersAction) -> None:
     parser = verbs.add_parser("run", help="train the trials of an experiment")
     parser.set_defaults(verb=run)
     add_experiment(parser)
-    parser.add_argument(
-        "--storage", type=file_path, default=Path("runs"), metavar="DIR", help="default: runs/"
-    )
+    add_storage(parser)
     parser.add_argument("--resume", action="store_true", help="go on from the last checkpoints")
     parser.add_argument("--wandb", choices=["off", "offline", "online"], default="off")
     parser.add_argument(

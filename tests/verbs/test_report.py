@@ -101,7 +101,8 @@ def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path, capsys):
     code = main(["report", str(tmp_path / "runs"), "--out", str(tmp_path / "out")])
 
     assert code == BAD_INPUT
-    assert f"--out {tmp_path / 'out'} is a file" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert f"{tmp_path / 'out'} is no folder that can be written to" in error
     assert (tmp_path / "out").read_text() == "mine"
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import rllib_ride
 from rllib_ride.experiments.errors import ConfigError
+from rllib_ride.wording import last_line
 
 METHODS = ("ride", "none")
 
@@ -52,6 +53,5 @@ def run_hand_loop(
     command = [sys.executable, str(hand_loop_script()), *options, "--json"]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
-        last_line = done.stderr.strip().splitlines()[-1:]
-        raise RuntimeError(f"benchmarks/hand_loop.py failed: {' '.join(last_line)}")
+        raise RuntimeError(f"benchmarks/hand_loop.py failed: {last_line(done.stderr)}")
     return json.loads(done.stdout)

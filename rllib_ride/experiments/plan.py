@@ -68,7 +68,7 @@ def trials_of(
     spec = load_spec(path)
     if preset is not None:
         spec = spec.model_copy(update={"preset": preset})
-    with _naming(path):
+    with naming(path):
         for env in spec.env:
             check_env(env.id)
         trials = expand(
@@ -101,7 +101,7 @@ def proved(path: str | Path, spec: ExperimentSpec, trials: Sequence[Trial]) -> l
     Raises:
         ConfigError: See `trials_of`.
     """
-    with _naming(path):
+    with naming(path):
         check_names(spec)
         return [planned(trial) for trial in trials]
 
@@ -117,7 +117,7 @@ def planned(trial: Trial) -> PlannedTrial:
 
 
 @contextmanager
-def _naming(path: str | Path) -> Iterator[None]:
+def naming(path: str | Path) -> Iterator[None]:
     """Puts the file's name before what is wrong in it."""
     try:
         yield

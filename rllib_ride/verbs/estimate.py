@@ -6,12 +6,18 @@ import argparse
 import dataclasses
 import json
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rllib_ride.experiments.errors import ConfigError, unknown
 from rllib_ride.machine import num_cores
-from rllib_ride.verbs.arguments import add_experiment, count, few, file_path, number, planned_trials
+from rllib_ride.verbs.arguments import (
+    add_experiment,
+    add_storage,
+    count,
+    few,
+    number,
+    planned_trials,
+)
 from rllib_ride.verbs.exit_codes import DONE
 from rllib_ride.verbs.table import print_table
 
@@ -34,9 +40,7 @@ def add_parser(verbs: argparse._SubParsersAction) -> None:
         help="frames a second of a trial on its own cores, of all methods or of one (repeatable); "
         "default: what runs in --storage have had",
     )
-    parser.add_argument(
-        "--storage", type=file_path, default=Path("runs"), metavar="DIR", help="default: runs/"
-    )
+    add_storage(parser)
     parser.add_argument(
         "--cores", type=count, metavar="N", help="cores of a node; default: this machine's"
     )
@@ -54,14 +58,13 @@ def estimate(args: argparse.Namespace) -> int:
     """Prints what it costs, and where the time goes."""
     planned = planned_trials(args)
     from rllib_ride.experiments.estimate import estimate as cost_of
+    from rllib_ride.experiments.plan import naming
     from rllib_ride.experiments.rates import jobs_of
 
     cores = args.cores or num_cores()
-    try:
+    with naming(args.config):
         jobs = jobs_of(planned, _rates(args, planned))
         told = cost_of(jobs, nodes=args.nodes, cores=cores, price=args.price)
-    except ConfigError as error:
-        raise ConfigError(f"{args.config}: {error}") from error.__cause__
     if args.json:
         experiment = planned[0].trial.experiment
         print(json.dumps({"experiment": experiment, **dataclasses.asdict(told)}, indent=2))

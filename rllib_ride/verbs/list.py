@@ -7,7 +7,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from rllib_ride.experiments.errors import ConfigError
 from rllib_ride.verbs.exit_codes import DONE
 from rllib_ride.verbs.table import print_table
 
@@ -35,14 +34,13 @@ def list_known(args: argparse.Namespace) -> int:
 
 def _experiment_row(path: Path) -> dict[str, Any]:
     from rllib_ride.experiments.paper import origin
+    from rllib_ride.experiments.plan import naming
     from rllib_ride.experiments.schema import load_spec
     from rllib_ride.experiments.trial import expand
 
     spec = load_spec(path)
-    try:
+    with naming(path):
         trials = expand(spec)
-    except ConfigError as error:
-        raise ConfigError(f"{path}: {error}") from None
     return {
         "experiment": str(path),
         "trials": len(trials),

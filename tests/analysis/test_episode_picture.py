@@ -5,9 +5,13 @@ from matplotlib.colors import to_hex
 from matplotlib.image import imread
 
 from helpers.small_level import episode, recording, two_episodes
-from rllib_ride.analysis.episode_picture import write_episode_picture
+from rllib_ride.analysis.episode_picture import (
+    STYLES,
+    draw_episode,
+    marker_places,
+    write_episode_picture,
+)
 from rllib_ride.analysis.episode_record import Kind
-from rllib_ride.analysis.episode_picture import STYLES, draw_episode, marker_places
 
 
 def by_color(axes):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
+from rllib_ride.analysis import tables
 from rllib_ride.analysis.aggregate import bonus_stats
 from rllib_ride.analysis.episode_record import Kind, Recording
 from rllib_ride.envs.registration import OBSTRUCTED_MAZE_ID, multiroom_id
@@ -164,26 +165,30 @@ def to_markdown(recordings: Mapping[str, Recording], about: str) -> str:
     env = next(iter(recordings.values())).env
     actions = list(_columns(env))
     paper = f"; rows of the paper: its {PAPER[env].name}" if env in PAPER else ""
-    head = ["Model", *(f"{action} {part}" for action in actions for part in ("Mean", "Std"))]
     rows = []
     for label, recording in recordings.items():
         own = table[table.label == label].set_index("action").loc[actions]
-        rows.append([label, *_cells(own[["mean", "std"]])])
+        rows.append(_cells(label, own["mean"], own["std"]))
         if own.paper_mean.notna().any():
-            rows.append([f"{recording.method}, paper", *_cells(own[["paper_mean", "paper_std"]])])
-    kinds = kinds_table(recordings)
-    kind_rows = [
-        [row.label, row.kind, str(row.count), _number(row.mean), _number(row.std)]
-        for row in kinds.itertuples(index=False, name="Row")
+            rows.append(_cells(f"{recording.method}, paper", own.paper_mean, own.paper_std))
+    kinds = [
+        {
+            "Model": row.label,
+            "Kind": row.kind,
+            "Actions": str(row.count),
+            "Mean": _number(row.mean),
+            "Std": _number(row.std),
+        }
+        for row in kinds_table(recordings).itertuples(index=False, name="Row")
     ]
     return (
         "# Mean intrinsic reward by action\n\n"
         f"{about}\n\n"
         f"Before its coefficient; std over actions{paper}. An action is told by what it did to the "
         f"level, not by the button pressed; {OTHER}: all that has no column of its own.\n\n"
-        f"{_grid(head, rows)}\n"
+        f"{tables.to_markdown(rows)}\n"
         "Every kind of action that occurred:\n\n"
-        f"{_grid(['Model', 'Kind', 'Actions', 'Mean', 'Std'], kind_rows, texts=2)}"
+        f"{tables.to_markdown(kinds)}"
     )
 
 
@@ -194,9 +199,12 @@ def _columns(env: str) -> dict[str, frozenset[Kind]]:
     return {**columns, OTHER: frozenset(set(Kind) - set(named.values()))}
 
 
-def _cells(means_and_stds: pd.DataFrame) -> list[str]:
-    values = means_and_stds.to_numpy().ravel()
-    return [_number(value) for value in values]
+def _cells(model: str, means: pd.Series, stds: pd.Series) -> dict[str, str]:
+    """A row, of means and stds by action."""
+    row = {"Model": model}
+    for action in means.index:
+        row |= {f"{action} Mean": _number(means[action]), f"{action} Std": _number(stds[action])}
+    return row
 
 
 def _number(value: float) -> str:
@@ -205,8 +213,3 @@ def _number(value: float) -> str:
         return "-"
     short = f"{value:.4f}"
     return short if abs(float(short) - value) <= 0.05 * abs(value) else f"{value:.5f}"
-
-
-def _grid(head: Sequence[str], rows: Sequence[Sequence[str]], texts: int = 1) -> str:
-    rule = [*["---"] * texts, *["---:"] * (len(head) - texts)]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in [head, rule, *rows])

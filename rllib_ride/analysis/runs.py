@@ -12,7 +12,7 @@ import pandas as pd
 
 from rllib_ride.analysis.curve_file import read_curve
 from rllib_ride.analysis.states import State, state_of, was_resumed
-from rllib_ride.analysis.variants import variants
+from rllib_ride.analysis.variants import printed, variants
 from rllib_ride.reading import MIB, read_json
 from rllib_ride.run_files import CURVE_FILE, RECORD_FILE, TRIALS_FILE, WINDOW, resumptions
 from rllib_ride.wording import shown
@@ -168,7 +168,7 @@ def _read_run(folder: Path, fact: Mapping[str, Any], variant: str, notes: list[s
         curve=curve,
         folder=folder,
         env_options=fact.get("env_options") or {},
-        experiment=fact.get("experiment") or _printable(folder.resolve().parent.name),
+        experiment=fact.get("experiment") or printed(folder.resolve().parent.name, _LONGEST_TEXT),
         frames_asked=frames_asked,
         solved=_is_solved(fact, curve),
         resumed=len(code) > 1 or was_resumed(folder),
@@ -242,10 +242,6 @@ def _fault(value: Any) -> str | None:
     if not text.isprintable():
         return "has characters that cannot be printed"
     return None if len(text) <= _LONGEST_TEXT else "is too long"
-
-
-def _printable(text: str) -> str:
-    return text if text.isprintable() else ascii(text)
 
 
 def _pairs(values: Mapping[str, Any]) -> str:

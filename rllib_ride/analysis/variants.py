@@ -54,7 +54,7 @@ def _differing(tasks: Sequence[Hashable], runs: Sequence[Mapping[str, Any]]) -> 
     usual = _usual(tasks, {name: columns[name] for name, _ in varied})
     parts: list[list[str]] = [[] for _ in runs]
     for name, indices in varied:
-        key = _printed(_short_name(name, columns), _LONGEST_KEY)
+        key = printed(_short_name(name, columns), _LONGEST_KEY)
         values = [columns[name][index] for index in indices]
         # Beside a run that does not tell it, one that goes without saying would look the same.
         unsaid = _UNTOLD if _UNTOLD in values else usual[name]
@@ -118,7 +118,7 @@ def _texts(values: Sequence[Any]) -> list[str]:
     texts = [_text(value) for value in values]
     if len(set(texts)) == len({_identity(value) for value in values}):
         return texts
-    return [_printed(repr(value), _LONGEST) for value in values]
+    return [printed(repr(value), _LONGEST) for value in values]
 
 
 def _text(value: Any) -> str:
@@ -129,10 +129,11 @@ def _text(value: Any) -> str:
             text = f"{first:g} to {last:g} at {frames / 1e6:g}M"
         case _:
             text = str(value)
-    return _printed(text, _LONGEST)
+    return printed(text, _LONGEST)
 
 
-def _printed(text: str, longest: int) -> str:
+def printed(text: str, longest: int) -> str:
+    """The text as a figure can show it."""
     return _short(text if text.isprintable() else ascii(text), longest)
 
 

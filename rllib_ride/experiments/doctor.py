@@ -7,10 +7,10 @@ import os
 import platform
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from rllib_ride.experiments.address import named_cluster
 from rllib_ride.experiments.errors import ConfigError
@@ -60,10 +60,6 @@ class Finding:
     required: bool
     state: State
     detail: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain values."""
-        return asdict(self)
 
 
 def examine(address: str | None = None) -> list[Finding]:

@@ -22,7 +22,7 @@ def doctor(args: argparse.Namespace) -> int:
 
     findings = examine(args.address)
     if args.json:
-        rows = [finding.to_dict() for finding in findings]
+        rows = [vars(finding) for finding in findings]
         print(json.dumps({"healthy": healthy(findings), "findings": rows}, indent=2))
     else:
         print_table(

@@ -2,42 +2,10 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import pytest
 
+from helpers.trials import Tune, result
 from rllib_ride.experiments.curve import COLUMNS, CurveCallback, read_curve
-
-
-def result(frames, wall_s, **more):
-    return {
-        "num_env_steps_sampled_lifetime": frames,
-        "time_total_s": wall_s,
-        "env_runners": {
-            "num_episodes_lifetime": frames / 10,
-            "episode_return_mean": 0.5,
-            "episode_return_squared_mean": 0.5,
-            "episode_len_mean": 10.0,
-        },
-        "learners": {"intrinsic": {"intrinsic_reward_mean": 0.125}},
-        **more,
-    }
-
-
-class Tune:
-    """Calls the callback as Tune does for one trial."""
-
-    def __init__(self, folder):
-        self.trial = SimpleNamespace(path=str(folder), trial_id="t", latest_checkpoint_result=None)
-        self.callback = CurveCallback()
-
-    def start(self, checkpoint=None):
-        saved = checkpoint and SimpleNamespace(metrics=checkpoint)
-        self.trial.latest_checkpoint_result = saved
-        self.callback.on_trial_start(0, [], self.trial)
-
-    def report(self, *args, **more):
-        self.callback.on_trial_result(0, [], self.trial, result(*args, **more))
 
 
 def frames_in(folder):
@@ -45,10 +13,10 @@ def frames_in(folder):
 
 
 def test_a_row_in_the_contracts_columns(tmp_path):
-    tune = Tune(tmp_path)
+    tune = Tune(tmp_path, CurveCallback())
     tune.start()
-    tune.report(1000, 2.0)
-    tune.report(1600, 5.0)
+    tune.report(1000, 2.0, std=0.5)
+    tune.report(1600, 5.0, std=0.5)
 
     lines = (tmp_path / "curve.csv").read_text().splitlines()
     assert lines[0] == (
@@ -60,7 +28,7 @@ def test_a_row_in_the_contracts_columns(tmp_path):
 
 
 def test_what_there_is_not_yet_is_empty(tmp_path):
-    tune = Tune(tmp_path)
+    tune = Tune(tmp_path, CurveCallback())
     tune.start()
     tune.report(1000, 2.0, env_runners={}, learners={})
 
@@ -68,7 +36,7 @@ def test_what_there_is_not_yet_is_empty(tmp_path):
 
 
 def test_one_row_a_second_but_never_without_the_checkpointed_and_the_last(tmp_path):
-    tune = Tune(tmp_path)
+    tune = Tune(tmp_path, CurveCallback())
     tune.start()
     for frames, wall_s in [(10, 0.4), (20, 1.2), (30, 1.9), (40, 2.3)]:
         tune.report(frames, wall_s)
@@ -80,12 +48,12 @@ def test_one_row_a_second_but_never_without_the_checkpointed_and_the_last(tmp_pa
 
 
 def test_a_resumed_trial_keeps_the_rows_up_to_its_checkpoint(tmp_path):
-    before = Tune(tmp_path)
+    before = Tune(tmp_path, CurveCallback())
     before.start()
     for step in (1, 2, 3, 4):
         before.report(100 * step, 2.0 * step)
 
-    after = Tune(tmp_path)  # another process, so another callback
+    after = Tune(tmp_path, CurveCallback())  # another process, so another callback
     after.start(checkpoint=result(200, 4.0))
     after.report(290, 7.0)
 
@@ -96,11 +64,11 @@ def test_a_resumed_trial_keeps_the_rows_up_to_its_checkpoint(tmp_path):
 
 
 def test_a_trial_that_starts_anew_loses_the_old_curve(tmp_path):
-    before = Tune(tmp_path)
+    before = Tune(tmp_path, CurveCallback())
     before.start()
     before.report(100, 2.0)
 
-    Tune(tmp_path).start()
+    Tune(tmp_path, CurveCallback()).start()
 
     assert (tmp_path / "curve.csv").read_text().splitlines() == [",".join(COLUMNS)]
 
@@ -120,13 +88,13 @@ def test_a_trial_that_starts_anew_loses_the_old_curve(tmp_path):
     ],
 )
 def test_what_a_crash_has_damaged_is_no_row(tmp_path, damaged):
-    before = Tune(tmp_path)
+    before = Tune(tmp_path, CurveCallback())
     before.start()
     before.report(100, 2.0)
     with (tmp_path / "curve.csv").open("a", errors="surrogateescape") as file:
         file.write(damaged)
 
-    Tune(tmp_path).start(checkpoint=result(300, 6.0))
+    Tune(tmp_path, CurveCallback()).start(checkpoint=result(300, 6.0))
 
     assert frames_in(tmp_path) == [100]
 
@@ -134,6 +102,6 @@ def test_what_a_crash_has_damaged_is_no_row(tmp_path, damaged):
 def test_a_file_of_zeros_is_begun_anew(tmp_path):
     (tmp_path / "curve.csv").write_bytes(bytes(4096))
 
-    Tune(tmp_path).start()
+    Tune(tmp_path, CurveCallback()).start()
 
     assert (tmp_path / "curve.csv").read_text().splitlines() == [",".join(COLUMNS)]

@@ -5,37 +5,18 @@ from __future__ import annotations
 import io
 import pickle
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
 from rich.live import Live
 
+from helpers import trials
 from rllib_ride.experiments.live import LiveCallback
-from rllib_ride.experiments.trial import Trial
 
-TRIAL = Trial(
-    experiment="x",
-    name="ride_A_seed7",
-    env="MiniGrid-A-v0",
-    env_options={},
-    method="ride",
-    preset="paper",
-    seed=7,
-    frames=2_000_000,
-    schedule_frames=2_000_000,
-    config={},
-    checkpoint_every_s=60.0,
-)
-
-
-def result(frames, wall_s):
-    return {
-        "num_env_steps_sampled_lifetime": frames,
-        "time_total_s": wall_s,
-        "env_runners": {"episode_return_mean": 0.256},
-        "learners": {"intrinsic": {"intrinsic_reward_mean": 0.0125}},
-    }
+TRIAL = trials.trial(name="ride_A_seed7", frames=2_000_000, schedule_frames=2_000_000)
+result = partial(trials.result, mean=0.256)
 
 
 @pytest.fixture
@@ -62,7 +43,7 @@ def test_cells_say_how_fast_and_how_long_still(live):
     live.on_trial_result(0, [], TUNE_TRIAL, result(200_000, 110))
 
     # The last 100,000 frames took 10 s; the first rate, 1,000 a second, is past.
-    assert cells(live) == ["ride_A_seed7", "0.20M of 2.00M", "10,000", "0.26", "0.0125", "3:00"]
+    assert cells(live) == ["ride_A_seed7", "0.20M of 2.00M", "10,000", "0.26", "0.1250", "3:00"]
 
 
 def test_long_waits_are_told_in_hours(live):
@@ -98,9 +79,9 @@ def test_without_a_terminal_lines_come_now_and_then_and_at_the_end(live, capsys)
     assert told.out == ""
     assert told.err.splitlines() == [
         "ride_A_seed7: 1,000 of 2.00M frames, 1,000 frames/s, return 0.26, "
-        "intrinsic reward 0.0125, 33:19 left",
+        "intrinsic reward 0.1250, 33:19 left",
         "ride_A_seed7: 49,000 of 2.00M frames, 1,000 frames/s, return 0.26, "
-        "intrinsic reward 0.0125, done",
+        "intrinsic reward 0.1250, done",
     ]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from helpers.trials import TRIAL, result
+from helpers.trials import TRIAL, Tune, result
 from helpers.wandb_log import WandbLog, read_log
 from helpers.wandb_server import wandb_server
 from rllib_ride.experiments.curve import CurveCallback, read_curve
@@ -23,38 +23,11 @@ wandb = pytest.importorskip("wandb", reason="needs the extra rllib-ride[wandb]")
 KEY = "0123456789abcdef0123456789abcdef01234567"
 
 
-class Tune:
-    """One trial, with the callbacks called as Tune does: the curve's before W&B's."""
-
-    def __init__(self, folder: Path, mode: str = "offline", *, artifacts: bool = False) -> None:
-        folder.mkdir(exist_ok=True)
-        (folder / "run.json").write_text(json.dumps({**TRIAL.to_dict(), "versions": {"ray": "2"}}))
-        self.trial: Any = SimpleNamespace(
-            path=str(folder),
-            trial_id="t",
-            config={"trial": TRIAL.to_dict()},
-            latest_checkpoint_result=None,
-            checkpoint=None,
-        )
-        self.callbacks = [CurveCallback(), *wandb_callbacks(mode, "x", artifacts=artifacts)]
-
-    def call(self, name: str, **more: Any) -> None:
-        for callback in self.callbacks:
-            getattr(callback, name)(iteration=0, trials=[self.trial], trial=self.trial, **more)
-
-    def start(self, checkpoint: dict[str, Any] | None = None) -> None:
-        self.trial.latest_checkpoint_result = checkpoint and SimpleNamespace(metrics=checkpoint)
-        self.call("on_trial_start")
-
-    def report(self, frames: int, *, saved: bool = False, **more: Any) -> None:
-        more["should_checkpoint"] = saved
-        self.call("on_trial_result", result=result(frames, frames / 100, **more))
-        if saved:
-            self.call("on_checkpoint", checkpoint=None)
-
-    def end(self) -> None:
-        for callback in self.callbacks:
-            callback.on_experiment_end([self.trial])
+def started(folder: Path, mode: str = "offline", *, artifacts: bool = False) -> Tune:
+    """A trial with the callbacks in Tune's order: the curve's before W&B's."""
+    folder.mkdir(exist_ok=True)
+    (folder / "run.json").write_text(json.dumps({**TRIAL.to_dict(), "versions": {"ray": "2"}}))
+    return Tune(folder, CurveCallback(), *wandb_callbacks(mode, "x", artifacts=artifacts))
 
 
 def logs(folder: Path) -> list[WandbLog]:
@@ -79,12 +52,12 @@ def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_offline_files_hold_a_key_a_metric_over_frames(tmp_path: Path) -> None:
     folder = tmp_path / "trial"
     saved = folder / "checkpoint_000000"
-    tune = Tune(folder, artifacts=True)
+    tune = started(folder, artifacts=True)
     saved.mkdir()
     (saved / "weights").write_text("w")
     tune.start()
     tune.report(200)
-    tune.report(400, saved=True, mean=0.25)
+    tune.report(400, should_checkpoint=True, mean=0.25)
     tune.trial.checkpoint = SimpleNamespace(path=str(saved))
     tune.call("on_trial_complete")
     tune.end()
@@ -111,16 +84,16 @@ def test_offline_files_hold_a_key_a_metric_over_frames(tmp_path: Path) -> None:
 
 
 def test_a_resumed_run_has_no_step_twice_and_none_missing(tmp_path: Path) -> None:
-    before = Tune(tmp_path / "trial")
+    before = started(tmp_path / "trial")
     before.start()
-    before.report(200, saved=True)
+    before.report(200, should_checkpoint=True)
     before.report(400)
     before.end()
 
-    after = Tune(tmp_path / "trial")
+    after = started(tmp_path / "trial")
     after.start(checkpoint=result(200, 2.0))
     after.report(390)
-    after.report(590, saved=True)
+    after.report(590, should_checkpoint=True)
     after.end()
 
     first, second = logs(tmp_path / "trial")
@@ -132,19 +105,19 @@ def test_a_resumed_run_has_no_step_twice_and_none_missing(tmp_path: Path) -> Non
 
 def test_what_a_kill_cut_off_is_logged_by_the_resumed_run(tmp_path: Path) -> None:
     folder = tmp_path / "trial"
-    killed = Tune(folder)
+    killed = started(folder)
     killed.start()
-    killed.report(200, saved=True)
-    killed.report(400, saved=True)
+    killed.report(200, should_checkpoint=True)
+    killed.report(400, should_checkpoint=True)
     with (folder / "result.json").open("w") as file:  # as Tune's logger does
         for frames in (200, 400):
             file.write(json.dumps(result(frames, frames / 100)) + "\n")
         file.write('{"frames": 6')
     wandb.teardown()  # without an end of the run
 
-    after = Tune(folder)
+    after = started(folder)
     after.start(checkpoint=result(400, 4.0))
-    after.report(600, saved=True)
+    after.report(600, should_checkpoint=True)
     after.end()
 
     (log,) = logs(folder)
@@ -153,12 +126,12 @@ def test_what_a_kill_cut_off_is_logged_by_the_resumed_run(tmp_path: Path) -> Non
 
 
 def test_a_trial_that_is_tried_again_goes_on_in_the_same_run(tmp_path: Path) -> None:
-    tune = Tune(tmp_path / "trial")
+    tune = started(tmp_path / "trial")
     tune.start()
-    tune.report(200, saved=True)
+    tune.report(200, should_checkpoint=True)
     tune.report(400)
     tune.start(checkpoint=result(200, 2.0))
-    tune.report(410, saved=True)
+    tune.report(410, should_checkpoint=True)
     tune.end()
 
     (log,) = logs(tmp_path / "trial")
@@ -179,16 +152,16 @@ def test_online_a_resumed_run_goes_on_where_the_server_is(
     folder = tmp_path / "trial"
     with wandb_server() as server:
         monkeypatch.setenv("WANDB_BASE_URL", server.url)
-        before = Tune(folder, "online")
+        before = started(folder, "online")
         before.start()
-        before.report(200, saved=True)
-        before.report(400, saved=True)
+        before.report(200, should_checkpoint=True)
+        before.report(400, should_checkpoint=True)
         before.report(450)
         before.end()
 
-        after = Tune(folder, "online")
+        after = started(folder, "online")
         after.start(checkpoint=result(400, 4.0))
-        after.report(600, saved=True)
+        after.report(600, should_checkpoint=True)
         after.call("on_trial_complete")
         after.end()
         wandb.teardown()
@@ -209,9 +182,9 @@ def test_offline_files_of_a_resumed_run_are_synced_into_one_run(
 ) -> None:
     folder = tmp_path / "trial"
     for checkpoint, frames in ((None, 200), (result(200, 2.0), 390)):
-        tune = Tune(folder)
+        tune = started(folder)
         tune.start(checkpoint)
-        tune.report(frames, saved=True)
+        tune.report(frames, should_checkpoint=True)
         tune.end()
     wandb.teardown()
     sessions = [str(path) for path in sorted(folder.glob("wandb/offline-run-*"))]
@@ -296,7 +269,7 @@ def test_a_server_that_is_gone_when_a_trial_starts_does_not_end_the_run(
     folder = tmp_path / "trial"
     with wandb_server() as server:
         monkeypatch.setenv("WANDB_BASE_URL", server.url)
-        tune = Tune(folder, "online")
+        tune = started(folder, "online")
 
     def unreachable(**options: Any) -> None:
         raise wandb.errors.CommError("no route to host")
@@ -304,7 +277,7 @@ def test_a_server_that_is_gone_when_a_trial_starts_does_not_end_the_run(
     with monkeypatch.context() as patch:
         patch.setattr(wandb, "init", unreachable)
         tune.start()
-    tune.report(200, saved=True)
+    tune.report(200, should_checkpoint=True)
     tune.call("on_trial_complete")
     tune.end()
     wandb.teardown()

@@ -1,8 +1,10 @@
-"""Trials and results for tests that run none."""
+"""Trials and results for tests that run none, and what Tune does with them."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from rllib_ride.experiments.trial import Trial
@@ -27,7 +29,9 @@ def trial(**changes: Any) -> Trial:
     return replace(TRIAL, **changes)
 
 
-def result(frames: int, wall_s: float, mean: float = 0.5, **more: Any) -> dict[str, Any]:
+def result(
+    frames: int, wall_s: float, mean: float = 0.5, std: float = 0.0, **more: Any
+) -> dict[str, Any]:
     """What RLlib reports, in part: ten frames an episode."""
     return {
         "num_env_steps_sampled_lifetime": frames,
@@ -37,7 +41,7 @@ def result(frames: int, wall_s: float, mean: float = 0.5, **more: Any) -> dict[s
         "env_runners": {
             "num_episodes_lifetime": frames // 10,
             "episode_return_mean": mean,
-            "episode_return_squared_mean": mean**2,
+            "episode_return_squared_mean": mean**2 + std**2,
             "episode_len_mean": 10.0,
         },
         "learners": {
@@ -62,3 +66,36 @@ def result(frames: int, wall_s: float, mean: float = 0.5, **more: Any) -> dict[s
         },
         **more,
     }
+
+
+class Tune:
+    """Calls callbacks as Tune does for one trial, `TRIAL`."""
+
+    def __init__(self, folder: Path, *callbacks: Any) -> None:
+        self.trial: Any = SimpleNamespace(
+            path=str(folder),
+            trial_id="t",
+            config={"trial": TRIAL.to_dict()},
+            latest_checkpoint_result=None,
+            checkpoint=None,
+        )
+        self.callbacks = callbacks
+
+    def call(self, name: str, **more: Any) -> None:
+        for callback in self.callbacks:
+            getattr(callback, name)(iteration=0, trials=[self.trial], trial=self.trial, **more)
+
+    def start(self, checkpoint: dict[str, Any] | None = None) -> None:
+        self.trial.latest_checkpoint_result = checkpoint and SimpleNamespace(metrics=checkpoint)
+        self.call("on_trial_start")
+
+    def report(self, frames: int, wall_s: float | None = None, **more: Any) -> None:
+        """`more`: see `result`; with `should_checkpoint` the trial saves one."""
+        wall_s = frames / 100 if wall_s is None else wall_s
+        self.call("on_trial_result", result=result(frames, wall_s, **more))
+        if more.get("should_checkpoint"):
+            self.call("on_checkpoint", checkpoint=None)
+
+    def end(self) -> None:
+        for callback in self.callbacks:
+            callback.on_experiment_end([self.trial])

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import gymnasium as gym
@@ -14,6 +13,8 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import rllib_ride  # noqa: F401  (registers the environments)
+from helpers.processes import psutil
+from helpers.waiting import comes_true
 from rllib_ride.envs.vizdoom_wad import SPOTS, fixed_spawn
 
 vizdoom = pytest.importorskip("vizdoom", reason="needs the extra rllib-ride[vizdoom]")
@@ -196,28 +197,18 @@ def test_a_missing_package_is_told_with_the_extra_that_brings_it(monkeypatch):
 
 def engines(parent):
     """Process ids of the engines that `parent` started."""
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            ppid = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-            if ppid == parent and "viz_controlled" in (entry / "cmdline").read_text():
-                found.append(int(entry.name))
-        except OSError:  # It ended while we looked.
-            continue
-    return found
+    return [
+        process.pid
+        for process in psutil.process_iter(["ppid", "cmdline"])
+        if process.info["ppid"] == parent and "+viz_controlled" in (process.info["cmdline"] or ())
+    ]
 
 
-def gone(pid, seconds=10.0):
-    """Whether a process ends within so many seconds."""
-    end = time.monotonic() + seconds
-    while Path(f"/proc/{pid}").exists():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.05)
-    return True
+def gone(pid):
+    """Whether a process ends within ten seconds."""
+    return comes_true(lambda: not psutil.pid_exists(pid), 10)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 def test_close_leaves_neither_processes_nor_files(make, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
+
+from helpers.waiting import comes_true
 
 TESTS = Path(__file__).parents[1]
 
@@ -35,8 +36,10 @@ def command(*args: str, folder: Path) -> tuple[int, str, str]:
 
 def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None:
     """Waits until `condition()` holds; fails where the process ends before."""
-    until = time.monotonic() + 120
-    while not condition():
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < until, "nothing happened for two minutes"
-        time.sleep(0.1)
+
+    def holds() -> bool:
+        held = condition()
+        assert held or process.poll() is None, process.communicate()
+        return held
+
+    assert comes_true(holds), "nothing happened for two minutes"

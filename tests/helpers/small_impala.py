@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,15 +29,6 @@ def config(method: str = "ride", **env_runners: Any) -> IMPALAConfig:
 def weights(algo: IMPALA, module_id: str) -> dict[str, np.ndarray]:
     state = algo.learner_group.get_state()["learner"][COMPONENT_RL_MODULE][module_id]
     return copy.deepcopy(state)
-
-
-def comes_true(condition: Callable[[], bool], seconds: float = 120.0) -> bool:
-    """Whether it does within a time that a busy machine may need; actors keep their own pace."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if condition():
-            return True
-    return False
 
 
 def learner_of(algo: IMPALA) -> Any:

@@ -11,7 +11,8 @@ import pytest
 import ray
 from ray.rllib.utils.actor_manager import FaultAwareApply, FaultTolerantActorManager
 
-from helpers.small_impala import comes_true, config
+from helpers.small_impala import config
+from helpers.waiting import comes_true
 from rllib_ride.rllib.ray_internals import update_all_learners_or_none
 
 MOST_WAITING = 2

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from ray.rllib.core import COMPONENT_RL_MODULE, DEFAULT_MODULE_ID
 
-from helpers.small_impala import comes_true, config, learner_of, weights
+from helpers.small_impala import config, learner_of, weights
+from helpers.waiting import comes_true
 from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID
 
 

@@ -77,7 +77,7 @@ class _Tally:
         self.ended: list[tuple[float, int, bool, float]] = []
         self._return, self._length = np.zeros(num_envs), np.zeros(num_envs, int)
         self._states = np.full(num_envs, np.nan)
-        self._visits, self._everywhere = EpisodicCounter(num_envs), np.ones(num_envs, bool)
+        self._visits = EpisodicCounter(num_envs)
 
     def add(self, moment: Moment) -> None:
         """Takes in one step of each environment."""
@@ -86,7 +86,7 @@ class _Tally:
         self._length = np.where(begins, 0, self._length + 1)
         if "state_key" in moment.infos:
             self._visits.reset(begins)
-            n_ep = self._visits.visit(moment.infos["state_key"], self._everywhere)
+            n_ep = self._visits.visit(moment.infos["state_key"])
             self._states = np.where(begins, 0, self._states) + (n_ep == 1)
         success = _is_success(moment.infos, self._return)
         for n in np.flatnonzero(moment.ended & moment.counted):

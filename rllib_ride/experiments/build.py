@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from rllib_ride.experiments.errors import ConfigError, unknown
+from rllib_ride.experiments.errors import ConfigError
 from rllib_ride.experiments.trial import Trial
-from rllib_ride.wording import shown, told
+from rllib_ride.wording import shown, told, unknown
 
 if TYPE_CHECKING:
     from ray.rllib.algorithms.algorithm import Algorithm

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ray.tune import Callback
 
 from rllib_ride.experiments.progress import Progress
+from rllib_ride.reading import MIB, read_bytes
 from rllib_ride.run_files import CURVE_COLUMNS, CURVE_FILE, write_whole
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 COLUMNS = (*CURVE_COLUMNS, "env_frames")
 _NEVER_EMPTY = {"frames", "wall_s", "fps"}
 _LEAST_SECONDS_A_ROW = 1.0
+_MOST_BYTES = 1024 * MIB  # of some 80 a row: five months
 
 
 class CurveCallback(Callback):
@@ -74,9 +76,12 @@ def read_curve(path: Path) -> list[dict[str, str]]:
     """The whole rows of a curve, which are all but those a crash has damaged; none without a file.
 
     A killed driver may have left half a line, a loss of power zeros in place of the last ones.
+
+    Raises:
+        ValueError: Why it cannot be read.
     """
     try:
-        text = path.read_text(encoding="utf-8", errors="replace")
+        text = read_bytes(path, _MOST_BYTES).decode("utf-8", errors="replace")
     except FileNotFoundError:
         return []
     lines = (line for line in text.splitlines() if "\0" not in line)

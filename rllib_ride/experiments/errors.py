@@ -1,10 +1,6 @@
-"""The one exception that says "your input is wrong", beside the words for a name that is."""
+"""The one exception that says "your input is wrong"."""
 
 from __future__ import annotations
-
-from rllib_ride.wording import nearest, unknown
-
-__all__ = ["ConfigError", "nearest", "unknown"]
 
 
 class ConfigError(ValueError):

@@ -11,9 +11,9 @@ from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.utils.from_config import NotProvided
 
 from rllib_ride.annotations import misfit
-from rllib_ride.experiments.errors import ConfigError, unknown
+from rllib_ride.experiments.errors import ConfigError
 from rllib_ride.experiments.limits import MOST_PROCESSES
-from rllib_ride.wording import shown
+from rllib_ride.wording import shown, unknown
 
 # Set by the file's own keys; as overrides they would contradict the trial's name.
 _OWN_KEYS = {"env": "env", "env_config": "env", "seed": "seed"}

@@ -103,7 +103,7 @@ def _reached(path: Path) -> tuple[float, float]:
     """Frames and seconds of training; 0 before the first row. A ValueError names the file."""
     try:
         curve = read_curve(path)
-    except (OSError, csv.Error) as error:
+    except (ValueError, csv.Error) as error:
         raise ValueError(f"{path}: cannot be read, {told(error)}") from None
     return (float(curve[-1]["frames"]), float(curve[-1]["wall_s"])) if curve else (0.0, 0.0)
 

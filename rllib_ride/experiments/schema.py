@@ -12,9 +12,9 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from rllib_ride.experiments import yaml_file
-from rllib_ride.experiments.errors import ConfigError, unknown
+from rllib_ride.experiments.errors import ConfigError
 from rllib_ride.experiments.limits import MOST_FRAMES, MOST_SEED
-from rllib_ride.wording import one_line, shown
+from rllib_ride.wording import one_line, shown, unknown
 
 PAPER_FRAMES = "paper"
 """In place of a number of frames: each task's total in the paper, `paper.FRAMES`."""

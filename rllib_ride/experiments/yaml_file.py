@@ -8,9 +8,9 @@ from typing import Any
 
 import yaml
 
-from rllib_ride.experiments.errors import ConfigError, nearest
+from rllib_ride.experiments.errors import ConfigError
 from rllib_ride.reading import read_bytes
-from rllib_ride.wording import one_line, shown
+from rllib_ride.wording import nearest, one_line, shown
 
 MOST_CHARACTERS = 1 << 16
 """Of a file, and of what it says once every alias is written out.

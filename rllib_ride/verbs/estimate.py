@@ -8,7 +8,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from rllib_ride.experiments.errors import ConfigError, unknown
+from rllib_ride.experiments.errors import ConfigError
 from rllib_ride.machine import num_cores
 from rllib_ride.verbs.arguments import (
     add_experiment,
@@ -20,6 +20,7 @@ from rllib_ride.verbs.arguments import (
 )
 from rllib_ride.verbs.exit_codes import DONE
 from rllib_ride.verbs.table import print_table
+from rllib_ride.wording import unknown
 
 if TYPE_CHECKING:
     from rllib_ride.experiments.estimate import Estimate

@@ -52,7 +52,7 @@ def test_rates_are_read_from_runs(tmp_path):
         ("run.json", "[1]", "is no record of a trial"),
         ("run.json", '{"env": "A", "me', "cannot be read, not JSON, "),
         ("run.json", None, "cannot be read, it is a folder"),
-        ("curve.csv", None, "cannot be read, "),
+        ("curve.csv", None, "cannot be read, it is a folder"),
     ],
 )
 def test_a_damaged_trial_is_left_out_and_noted(tmp_path, name, content, said):

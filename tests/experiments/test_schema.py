@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from rllib_ride.experiments.errors import ConfigError, nearest
+from rllib_ride.experiments.errors import ConfigError
 from rllib_ride.experiments.schema import EnvChoice, load_spec
+from rllib_ride.wording import nearest
 
 GOOD = """
 experiment: multiroom

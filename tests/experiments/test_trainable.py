@@ -145,8 +145,8 @@ def test_after_a_failure_other_steps_are_taken(
 
     ids = [runner(trainable)._episode_ids for trainable in (saved, went_on)]
     assert ids[0] == ids[1]
-    assert not runner(went_on)._needs_initial_reset
-    assert runner(tried_again)._needs_initial_reset
+    assert runner(went_on).has_episodes
+    assert not runner(tried_again).has_episodes
 
 
 def test_no_file_of_a_checkpoint_holds_tensors_of_a_device(

@@ -117,10 +117,10 @@ def test_any_name(env: str, method: str, preset: str) -> None:
 
 
 ARGUMENTS = """
---method --env --seed --preset --frames --stop-at-return --set --fps --storage --cores --nodes --price --json
---dry-run --resume --episodes --greedy --out --threshold --help ride none 1 -1 0 1e6 1e400 nan inf
--inf lr=1e-4 lr= =1 gamma=[ x=*a x=&a x=&a[*a] ride=100 ride=0 ride=1e-300 a=b=c 1e-300 1e15 .. . /
-99999999999999999999 /dev/null nowhere.yaml
+--method --env --seed --preset --frames --stop-at-return --set --fps --storage --cores --nodes
+--price --json --dry-run --resume --episodes --greedy --out --threshold --help ride none 1 -1 0 1e6
+1e400 nan inf -inf lr=1e-4 lr= =1 gamma=[ x=*a x=&a x=&a[*a] ride=100 ride=0 ride=1e-300 a=b=c
+1e-300 1e15 .. . / 99999999999999999999 /dev/null nowhere.yaml
 """
 ESTIMATES = """
 --fps=100 --fps=ride=5 --fps=none=1e-6 --fps=1e12 --fps=x=1 --cores=1 --cores=1e15 --nodes=10000

@@ -1,4 +1,4 @@
-"""The plug into RLlib: module, connectors, learner, environment runner and config helper."""
+"""The RLlib integration: RLModules, connectors, Learners, EnvRunners and the config helper."""
 
 from rllib_ride.rllib.config import add_intrinsic_reward
 

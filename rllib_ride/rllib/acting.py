@@ -18,27 +18,27 @@ from torch import Tensor
 from rllib_ride.rllib.visits import numeric_entries
 
 _CHOICE = (Columns.ACTIONS, Columns.ACTION_LOGP, Columns.ACTION_DIST_INPUTS)
-"""What a module may say of what it does: the action itself, or what to sample it from."""
+"""Module outputs that describe its choice: the action itself, or the distribution's inputs."""
 
 
 class LockStepActor:
-    """A policy in N environments, with the recurrent state of each.
+    """Runs a policy in N environments and keeps the recurrent state of each.
 
     Args:
         module: The policy.
         num_envs: N.
-        device: Where the module is.
+        device: The module's device.
 
     Attributes:
-        state: The recurrent state before the next step, a tree of tensors `[N, ...]`; None if
-            there is none.
+        state: The recurrent state before the next step, a tree of tensors `[N, ...]`; None if the
+            policy is not recurrent.
     """
 
     def __init__(
         self, module: TorchRLModule, num_envs: int, device: torch.device | str = "cpu"
     ) -> None:
         self._module, self._device = module, device
-        module.eval()  # or RLlib would set it and set it back at every step
+        module.eval()  # otherwise RLlib would switch to eval mode and back at every step
         self._initial_state: dict[str, Tensor] | None = None
         self.state: dict[str, Tensor] | None = None
         if module.is_stateful():
@@ -55,22 +55,21 @@ class LockStepActor:
     ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """Chooses an action for each environment and advances the recurrent state.
 
-        As RLlib's `GetActions`: a module's own `actions` are taken as they are, and its own
-        `action_logp` is not replaced.
+        Like RLlib's `GetActions`: if the module returns `actions` or `action_logp`, they are used.
 
         Args:
-            obs: `[N, ...]`, or a dict of such; text in it is left out.
-            explore: Sample from the policy; otherwise take its likeliest action.
-            timestep: Steps sampled so far, for modules that explore less and less.
+            obs: `[N, ...]`, or a dict of such; text entries are dropped.
+            explore: Whether to sample from the policy or to take its most likely action.
+            timestep: Steps sampled so far, for modules with an exploration schedule.
 
         Returns:
             Actions `[N, ...]`, and the columns `action_logp` `[N]` and `action_dist_inputs`
-            `[N, ...]`, one of which a module that chooses by itself may not have.
+            `[N, ...]`. Either column may be missing if the module returns its own `actions`.
 
         Raises:
-            ValueError: If the module gives neither actions nor what to sample them from.
+            ValueError: If the module returns neither actions nor inputs of their distribution.
         """
-        # RLlib's own: float64, which many environments observe, becomes the networks' float32.
+        # RLlib's conversion also casts float64, which many environments use, to float32.
         batch: dict[str, Any] = {
             Columns.OBS: convert_to_torch_tensor(numeric_entries(obs), device=self._device)
         }
@@ -94,7 +93,7 @@ class LockStepActor:
         return columns.pop(Columns.ACTIONS), columns
 
     def _sample(self, choice: dict[str, Any], explore: bool) -> None:
-        """Adds actions, and their log-probability if it is not there, to columns `[N, ...]`."""
+        """Adds actions, and their log-probability if it is missing, to columns `[N, ...]`."""
         module = self._module
         if Columns.ACTION_DIST_INPUTS not in choice:
             raise ValueError(
@@ -113,7 +112,7 @@ class LockStepActor:
             choice[Columns.ACTION_LOGP] = policy.logp(actions)
 
     def begin(self, env_mask: np.ndarray) -> None:
-        """Gives environments that begin an episode, `[N]` bool, the initial state."""
+        """Resets the recurrent state of environments that begin an episode, `[N]` bool."""
         if self.state is not None and self._initial_state is not None and env_mask.any():
             begins = torch.from_numpy(env_mask).to(self._device)
 
@@ -126,13 +125,13 @@ class LockStepActor:
 def actions_for_env(
     actions: np.ndarray, action_space: gym.Space, *, normalized: bool, clip: bool
 ) -> np.ndarray:
-    """The policy's actions `[N, ...]` as the environments expect them.
+    """Converts the policy's actions `[N, ...]` to what the environments expect.
 
     Args:
-        actions: As the policy chose them, and learns from.
-        action_space: Of one environment; only those of a Box are changed.
+        actions: As the policy chose them; the Learner sees these.
+        action_space: Of one environment; only Box actions are changed.
         normalized: RLlib's `normalize_actions`: the policy acts in [-1, 1] if the Box is bounded.
-        clip: RLlib's `clip_actions`, if they are not normalized.
+        clip: RLlib's `clip_actions`; only used if `normalized` is False.
     """
     if not isinstance(action_space, gym.spaces.Box):
         return actions
@@ -142,13 +141,13 @@ def actions_for_env(
 
 
 def reset_each(env: VectorEnv, seeds: list[int] | None) -> tuple[Any, dict[str, Any]]:
-    """Resets with a seed for each environment, or one for all where `env` draws for all at once.
+    """Resets with one seed per environment, or only the first if `env` accepts a single int.
 
-    Gymnasium's CartPole does: it is vectorized by itself, and its seed must be one int.
+    Gymnasium's vectorized CartPole is such: it draws for all environments at once.
     """
     if seeds is None:
         return env.reset()
     try:
-        return env.reset(seed=seeds)  # type: ignore[arg-type]  # one an environment, as documented
+        return env.reset(seed=seeds)  # type: ignore[arg-type]  # one per environment: documented
     except gym.error.Error:
         return env.reset(seed=seeds[0])

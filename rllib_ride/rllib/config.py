@@ -1,4 +1,4 @@
-"""`add_intrinsic_reward`: the one call between an RLlib config and an intrinsic reward."""
+"""`add_intrinsic_reward`: the one call that adds an intrinsic reward to an RLlib config."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ from rllib_ride.rllib.spaces import check_spaces, has_bytes, policy_for
 from rllib_ride.rllib.stock_runner import CountingEnvRunner
 from rllib_ride.wording import shown, unknown
 
-# APPO's config is one of IMPALA's, so it comes first.
+# APPOConfig subclasses IMPALAConfig, so it must come first.
 LEARNERS: dict[type[AlgorithmConfig], type[IntrinsicLearner]] = {
     APPOConfig: IntrinsicAPPOLearner,
     IMPALAConfig: IntrinsicIMPALALearner,
     PPOConfig: IntrinsicPPOLearner,
 }
-"""The algorithms that an intrinsic reward works with, and what learns there."""
+"""The supported algorithms' configs, and the Learner class for each."""
 
 
 def add_intrinsic_reward(
@@ -66,27 +66,27 @@ def add_intrinsic_reward(
     """Adds an intrinsic reward to an RLlib config.
 
     Call it after `environment()`. It sets the Learner, its connectors, the EnvRunner class and the
-    RLModules; everything else is yours. If the config names no RLModule and no `model_config`, the
-    policy for images and Discrete actions is the paper's (`RecurrentPolicy`), and for all else
-    RLlib's default.
+    RLModules, and changes nothing else. If the config has neither an RLModule nor a `model_config`,
+    the policy is the paper's (`RecurrentPolicy`) for images with Discrete actions, and RLlib's
+    default module otherwise.
 
-    A second call replaces method and settings. For another environment begin with a new config: the
-    policy of the first call stays, and so do an entropy coefficient and a vectorize mode it set.
+    A second call replaces method and settings, but keeps the policy and any entropy coefficient or
+    vectorize mode that the first call set. For another environment, start from a new config.
 
     Args:
         config: An `IMPALAConfig`, `APPOConfig` or `PPOConfig`. Changed in place.
-        method: One of `rllib_ride.methods()`; `"none"` trains the same learner without a bonus. A
-            method defined with an entropy coefficient sets the config's. For one that shares the
-            policy's embedding, call `learners()` before.
+        method: One of `rllib_ride.methods()`; `"none"` trains the same Learner without a bonus. A
+            method that defines an entropy coefficient overrides the config's. For a method that
+            shares the policy's embedding, call `config.learners()` first.
         coef: Weight of the bonus in the reward.
-        **settings: More of `IntrinsicSettings`.
+        **settings: Other fields of `IntrinsicSettings`.
 
     Returns:
         The same config.
 
     Raises:
-        ValueError: If the algorithm, the environment's spaces or a setting are not supported; the
-            message says what is.
+        ValueError: If the algorithm, the environment's spaces or a setting is not supported. The
+            message says what is supported.
     """
     learner_class = next((LEARNERS[cls] for cls in LEARNERS if isinstance(config, cls)), None)
     if learner_class is None:
@@ -131,7 +131,7 @@ def add_intrinsic_reward(
                 "method": method,
                 "method_class": method_class,
                 "method_config": dict(chosen.method_config),
-                "counts": chosen.counts,  # so that a checkpoint can tell
+                "counts": chosen.counts,  # so that checkpoints record it
                 "observation_key": chosen.observation_key,
                 **_what_connectors_meet(config, observation_space),
             },
@@ -149,14 +149,17 @@ def add_intrinsic_reward(
 
 
 def _what_connectors_meet(config: AlgorithmConfig, observation_space: gym.Space) -> dict[str, bool]:
-    """For the intrinsic module; nothing without connectors: checkpoints are told by this."""
+    """Extra `model_config` of the intrinsic module: `FROM_BYTES`, if custom connectors get bytes.
+
+    Otherwise empty, because a checkpoint is identified by its `model_config`.
+    """
     if not custom_connectors(config) or not has_bytes(observation_space):
         return {}
     return {FROM_BYTES: True}
 
 
 def _add_callbacks(config: AlgorithmConfig) -> None:
-    """Adds those that let no process wait for ever, to those the user has set."""
+    """Adds to the user's callbacks those that keep processes from waiting forever."""
     on_init = force_list(config.callbacks_on_algorithm_init)
     if update_all_learners_or_none not in on_init:
         config.callbacks(on_algorithm_init=[*on_init, update_all_learners_or_none])
@@ -178,7 +181,7 @@ def _check_shared(config: AlgorithmConfig, method: str, policy: RLModuleSpec) ->
 
 
 def _check_config(config: AlgorithmConfig) -> None:
-    """Refuses what the config holds and an intrinsic reward cannot work with."""
+    """Refuses configs that an intrinsic reward cannot work with."""
     if config.env is None:
         raise ValueError("the config has no environment yet; call config.environment(...) first")
     if not config.enable_rl_module_and_learner:
@@ -196,7 +199,7 @@ def _check_config(config: AlgorithmConfig) -> None:
 
 
 def _check_modules(config: AlgorithmConfig) -> None:
-    """Refuses RLModules beside the policy, and a class of the user's around them."""
+    """Refuses RLModules other than the policy, and a custom `MultiRLModule` class."""
     spec = multi_module_spec(config)
     if spec is None:
         return
@@ -214,7 +217,7 @@ def _check_modules(config: AlgorithmConfig) -> None:
 
 
 def _runner(config: AlgorithmConfig) -> type[SingleAgentEnvRunner]:
-    """The fast runner, or RLlib's own where the config needs it."""
+    """The batched EnvRunner, or RLlib's own if the config needs it."""
     skipped = skipped_in_lock_step(config)
     if not skipped:
         return BatchedEnvRunner
@@ -231,7 +234,7 @@ def _check_method_config(
 ) -> None:
     try:
         signature = inspect.signature(method_class, eval_str=True)
-    except Exception:  # annotations name what is imported for type checkers only
+    except Exception:  # annotations may name imports that exist for type checkers only
         signature = inspect.signature(method_class)
     try:
         signature.bind(None, None, **method_config)
@@ -258,11 +261,11 @@ def _settings(**kwargs: Any) -> IntrinsicSettings:
 
 
 def _gym_spec(config: AlgorithmConfig) -> gym.envs.registration.EnvSpec | None:
-    """The environment's entry in Gymnasium's registry; None for a class or a Tune name."""
+    """The environment's spec in Gymnasium's registry; None for a class or a Tune name."""
     if not isinstance(config.env, str) or is_tune_env(config.env):
         return None
     module, _, env_id = config.env.rpartition(":")
-    if module:  # Gymnasium's own notation for an id that this module registers.
+    if module:  # Gymnasium's "module:id": importing the module registers the id
         importlib.import_module(module)
     if env_id not in gym.registry:
         listing = "It is registered with neither Gymnasium nor Tune."
@@ -273,10 +276,10 @@ def _gym_spec(config: AlgorithmConfig) -> gym.envs.registration.EnvSpec | None:
 def _has_vector_entry_point(
     config: AlgorithmConfig, spec: gym.envs.registration.EnvSpec | None
 ) -> bool:
-    """Whether many environments are made at once, by the entry that the id has for that.
+    """Whether to build the vector environment through the spec's `vector_entry_point`.
 
-    Not if the user has set another way, nor where the id has wrappers: Gymnasium's are of one
-    environment.
+    False if the user chose another vectorize mode, or if the spec has wrappers: Gymnasium's
+    `additional_wrappers` wrap single environments.
     """
     if spec is None or spec.vector_entry_point is None or spec.additional_wrappers:
         return False
@@ -291,11 +294,11 @@ def _has_vector_entry_point(
 def _spaces(
     config: AlgorithmConfig, vector: gym.envs.registration.EnvSpec | None
 ) -> tuple[gym.Space, gym.Space]:
-    """Observation and action space of one environment, which is made for it if need be.
+    """Observation and action space of one environment; builds one if the config has no spaces.
 
     Args:
         config: Names the environment.
-        vector: Its entry in the registry, if its vector entry point is to make it.
+        vector: The environment's spec if it is built through its vector entry point, else None.
     """
     if config.observation_space is not None and config.action_space is not None:
         return config.observation_space, config.action_space

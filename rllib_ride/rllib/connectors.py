@@ -1,4 +1,4 @@
-"""The Learner's connector pipeline: episodes to one batch, then the bonus into its reward."""
+"""The Learner's connector pipeline: batches episodes, then adds the bonus to the reward."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID, INTRINSIC_REWARDS, In
 class PadEpisodes(ConnectorV2):
     """Turns episode pieces into one zero-padded batch under the policy's module ID.
 
-    Takes the place of RLlib's default pieces for observations, columns, time rank and states,
-    which work step by step. See `pad_episodes` for what comes out.
+    Replaces RLlib's default connector pieces for observations, columns, time rank and states, which
+    work step by step. See `pad_episodes` for the batch's format.
     """
 
     def __init__(self, *, time_limit_is_terminal: bool, whole_fragments: bool) -> None:
@@ -46,7 +46,7 @@ class PadEpisodes(ConnectorV2):
         shared_data: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> dict[str, Any]:
-        """Returns the batch: columns of the policy's module ID."""
+        """Returns `{policy's module ID: columns}`."""
         policy = rl_module[DEFAULT_MODULE_ID].unwrapped()
         initial_state = (
             convert_to_numpy(policy.get_initial_state()) if policy.is_stateful() else None
@@ -63,7 +63,7 @@ class PadEpisodes(ConnectorV2):
 
 
 def _check_observations(obs: Any, space: gym.Space | None) -> None:
-    """Refuses observations `[B, T + 1, ...]` of episodes that are not what the policy acted on."""
+    """Refuses observations `[B, T + 1, ...]` whose shape is not what the policy acted on."""
     shape = tree.map_structure(lambda x: x.shape[2:], obs)
     if isinstance(space, gym.spaces.Box) and shape != space.shape:
         raise ValueError(
@@ -75,11 +75,11 @@ def _check_observations(obs: Any, space: gym.Space | None) -> None:
 
 
 class ToModuleDevice(ConnectorV2):
-    """PPO: makes the batch tensors where the networks are, which give bonus and values right away.
+    """Converts PPO's batch to tensors on the networks' device, ready for bonus and values.
 
-    `NumpyToTensor` leaves them on the CPU: RLlib tells what builds its pieces no device. That is
-    right for IMPALA and APPO, whose connectors may run in an AggregatorActor, and whose batch RLlib
-    moves later.
+    `NumpyToTensor` would leave them on the CPU, because RLlib passes no device to the function that
+    builds the connectors. That is right for IMPALA and APPO: their connectors may run in an
+    AggregatorActor, and RLlib moves the batch later.
     """
 
     def __call__(
@@ -99,11 +99,11 @@ class ToModuleDevice(ConnectorV2):
 
 
 class AddIntrinsicRewards(ConnectorV2):
-    """Hands the batch to the intrinsic module too, and for PPO adds the bonus to its reward.
+    """Gives the batch to the intrinsic module too; for PPO also adds the bonus to the reward.
 
-    GAE, which comes next, has to know PPO's reward. V-trace is computed together with the loss, and
-    so is its bonus: where these connectors run (in an AggregatorActor, or beside IMPALA's learner
-    thread) the intrinsic module's weights are stale or about to change.
+    PPO needs the bonus here because GAE comes next. IMPALA and APPO compute the bonus with the
+    loss, as they do V-trace: their connectors run in an AggregatorActor or beside the learner
+    thread, where the intrinsic module's weights are stale or about to change.
     """
 
     def __init__(self, *, settings: IntrinsicSettings, bonus_now: bool) -> None:
@@ -137,12 +137,12 @@ class AddIntrinsicRewards(ConnectorV2):
 def add_intrinsic_rewards(
     columns: dict[str, Any], r_int: Tensor | None, settings: IntrinsicSettings
 ) -> None:
-    """Adds the bonus to a batch of tensors, in place, and forms the reward to learn from.
+    """Stores the bonus in a batch of tensors, in place, and adds it to the reward.
 
     Args:
-        columns: RLlib's columns; reads and replaces `rewards` `[B, T + 1]`.
+        columns: RLlib's columns. Replaces `rewards` and sets `intrinsic_rewards`, `[B, T + 1]`.
         r_int: The bonus before its coefficient, `[B, T + 1]`; None for no bonus.
-        settings: Coefficient and clip.
+        settings: `coef`, `reward_clip` and `extrinsic_reward` are read.
     """
     r_ext = columns[Columns.REWARDS]  # [B, T + 1]
     if not settings.extrinsic_reward:
@@ -156,24 +156,24 @@ def add_intrinsic_rewards(
 
 
 def mean_bonus(columns: dict[str, Any]) -> Tensor:
-    """The mean bonus of the real transitions among rows."""
+    """The mean bonus of the real transitions, without padding."""
     return mean_over_transitions(columns[INTRINSIC_REWARDS], columns[Columns.LOSS_MASK])
 
 
 def log_bonus(metrics: MetricsLogger, mean: Tensor) -> None:
-    """Logs the mean bonus of a batch, to be done once a batch: its minibatches have others."""
+    """Logs the mean bonus of a batch. Call once per batch: the means of its minibatches differ."""
     metrics.log_value((INTRINSIC_MODULE_ID, "intrinsic_reward_mean"), mean, window=1)
 
 
 class LearnerPipeline:
-    """Builds the Learner's pieces; goes into `config.learners(learner_connector=...)`.
+    """Builds the Learner's connectors; passed as `config.learners(learner_connector=...)`.
 
-    A class and not a closure, so that a config can be pickled to remote Learners and compared.
+    A class instead of a closure, so that configs can be pickled to remote Learners and compared.
 
     Args:
-        settings: Of the intrinsic reward.
-        for_vtrace: For IMPALA and APPO: rows are padded to the length of a fragment, not to the
-            longest piece only, and get their bonus later.
+        settings: Settings of the intrinsic reward.
+        for_vtrace: True for IMPALA and APPO: rows are padded to the length of a fragment instead of
+            the longest piece, and the Learner adds the bonus later.
     """
 
     def __init__(self, settings: IntrinsicSettings, *, for_vtrace: bool) -> None:
@@ -182,7 +182,7 @@ class LearnerPipeline:
     def __call__(
         self, input_observation_space: gym.Space | None, input_action_space: gym.Space | None
     ) -> list[ConnectorV2]:
-        """Returns the pieces in order."""
+        """Returns the connectors in order."""
         return [
             PadEpisodes(
                 time_limit_is_terminal=self._settings.time_limit_is_terminal,

@@ -1,7 +1,7 @@
 """An EnvRunner that steps all environments in lock-step and records whole arrays.
 
-RLlib's own adds every step of every environment to an episode object, in Python. This one records
-T x N arrays and cuts them into episodes at the end of a fragment.
+RLlib's own EnvRunner appends each step of each environment to an episode object in Python. This one
+records T x N arrays and cuts them into episodes at the end of each fragment.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ _OF_EPISODES = (
 class BatchedEnvRunner(LockStepEnvRunner):
     """Drop-in `env_runner_cls` for Gymnasium vector environments and any TorchRLModule.
 
-    Keeps N_ep, the visits of each state in the running episode, for the intrinsic reward. Episodes,
-    recurrent states and counts go on over fragments. A fragment is `rollout_fragment_length` steps
-    of each environment; the step on which an ended environment resets itself is no transition.
+    Counts N_ep, the visits to each state in the running episode. Episodes, recurrent states and
+    counts continue across fragments. A fragment is `rollout_fragment_length` steps of each
+    environment; the step on which an ended environment resets is not a transition.
 
-    Callbacks per episode or step and custom env-to-module or module-to-env connectors need RLlib's
-    own runner, and are refused.
+    Rejects per-episode and per-step callbacks, and custom env-to-module and module-to-env
+    connectors: they need RLlib's own runner.
     """
 
     def start_episodes(self, seeds: list[int] | None) -> None:
-        """Resets environments, counts and recurrent states."""
+        """Resets the environments, counts and recurrent states."""
         obs, infos = reset_each(self.vector_env, seeds)
         self._obs = numeric_entries(obs)
         self._resetting = np.zeros(self.num_envs, bool)
@@ -62,16 +62,16 @@ class BatchedEnvRunner(LockStepEnvRunner):
         self._episode_began = np.full(self.num_envs, time.perf_counter())
 
     def sample_fragment(self, num_steps: int, explore: bool) -> list[SingleAgentEpisode]:
-        """Steps each environment `num_steps` times and cuts what was recorded into episodes."""
+        """Steps each environment `num_steps` times and cuts the recording into episodes."""
         rollout = self._record(num_steps, explore)
         ended = int((rollout.terminated | rollout.truncated).sum())
         self.log_fragment(rollout.num_transitions, ended)
         return cut_rollout(rollout, self._episode_ids, self._piece_started)
 
     def running_episodes(self) -> dict[str, Any] | None:
-        """The environments and all that is known of their episodes, to be pickled.
+        """The environments and the full state of their running episodes, for pickling.
 
-        None between episodes, or for environments that are not known to survive it.
+        None if no episodes are running, or if the environments are not known to be picklable.
         """
         if not self.has_episodes or not getattr(self.vector_env, "can_be_pickled", False):
             return None
@@ -79,7 +79,7 @@ class BatchedEnvRunner(LockStepEnvRunner):
         return {"env": self.vector_env, "state": self._actor.state, "kept": kept}
 
     def go_on_with(self, running: dict[str, Any]) -> bool:
-        """Takes over what `running_episodes` gave; False if it is of another number of them."""
+        """Restores what `running_episodes` returned; False if `num_envs` differs."""
         if running["env"].num_envs != self.num_envs:
             return False
         self.env.env = running["env"]
@@ -117,7 +117,7 @@ class BatchedEnvRunner(LockStepEnvRunner):
         self._put(rollout, 0, self._obs)
         env_frames = 0
         for t in range(num_steps):
-            if actor.state is not None and (is_ppo or t == 0):  # PPO's rows may begin anywhere
+            if actor.state is not None and (is_ppo or t == 0):  # PPO's rows may begin at any step
                 states.append(tree.map_structure(lambda x: x.numpy(force=True).copy(), actor.state))
             actions, output = actor.act(self._obs, explore=explore, timestep=timestep)
             obs, rewards, terminated, truncated, infos = self.vector_env.step(
@@ -138,7 +138,7 @@ class BatchedEnvRunner(LockStepEnvRunner):
                 self._obs, infos, self._resetting
             )
             if "env_frames" in infos:
-                env_frames += int(infos["env_frames"].sum())  # a reset's are 0
+                env_frames += int(infos["env_frames"].sum())  # 0 for a reset
             self._log_ended_episodes(rewards, terminated | truncated)
             actor.begin(self._resetting)
             self._resetting = terminated | truncated
@@ -154,7 +154,7 @@ class BatchedEnvRunner(LockStepEnvRunner):
         return rollout
 
     def _put(self, rollout: Rollout, t: int, obs: Any) -> None:
-        """Copies an observation into the rollout: the environment may reuse its own buffer."""
+        """Copies an observation into the rollout, as the environment may reuse its buffer."""
 
         def put(column: np.ndarray, value: np.ndarray) -> np.ndarray:
             column[t] = value
@@ -163,7 +163,7 @@ class BatchedEnvRunner(LockStepEnvRunner):
         self._obs = tree.map_structure(put, rollout.observations, obs)
 
     def _log_ended_episodes(self, rewards: np.ndarray, done: np.ndarray) -> None:
-        """Logs return and length of episodes that end now, whichever fragments they began in."""
+        """Logs return and length of episodes that end at this step, over all their fragments."""
         self._return += rewards * ~self._resetting
         self._length += ~self._resetting
         if not done.any():

@@ -1,8 +1,8 @@
-"""Episode pieces without per-step objects: cut from a rollout, put together to a batch.
+"""Episode pieces: cut from a rollout and padded into a batch, without per-step Python objects.
 
-`cut_rollout` is what the EnvRunner does with its arrays, `pad_episodes` what the Learner does
-with the pieces. They meet in RLlib's own `SingleAgentEpisode`, so that callbacks, metrics and
-object store see what they always see.
+The EnvRunner cuts its arrays with `cut_rollout`; the Learner batches the pieces with
+`pad_episodes`. A piece is a `SingleAgentEpisode`, so callbacks, metrics and object store work as
+usual.
 """
 
 from __future__ import annotations
@@ -21,40 +21,40 @@ from ray.rllib.env.utils.infinite_lookback_buffer import InfiniteLookbackBuffer
 from rllib_ride.rllib.settings import EPISODE_IDS, EPISODIC_COUNTS, STATE_KEYS, T_STARTED
 
 State = dict[str, Any]
-"""A recurrent state, a tree of arrays."""
+"""A recurrent state: a tree of arrays."""
 
 _NEVER_TAKEN = 1e9
-"""Behaviour log-probability of a padded step: its importance ratio exp(log pi - 1e9) is 0.
+"""Behaviour log-probability of padded steps: makes their ratio rho = exp(log pi - 1e9) zero.
 
-RLlib appends one step to each row for the bootstrap value. Its V-trace gives that step the
-temporal difference rho * (0 - V), which flows back into the last real step and cancels the very
-value it was appended for. With a ratio of 0 the step contributes nothing but its value.
+RLlib appends one step to each row for the bootstrap value. Its V-trace gives that step the temporal
+difference rho * (0 - V), which propagates to the last real step and cancels the bootstrap value.
+With rho = 0 the step contributes only its value.
 """
 
 _FIRST_STATE = "first_state"
-"""Where a piece keeps, in `custom_data`, the recurrent state before its first step."""
+"""Key in a piece's `custom_data`: the recurrent state before its first step."""
 
 _FRAGMENT_LENGTH = "fragment_length"
-"""Where it keeps the steps of the longest fragments of any EnvRunner."""
+"""Key in a piece's `custom_data`: steps of the longest fragment of any EnvRunner."""
 
 
 @dataclasses.dataclass
 class Rollout:
-    """T steps of N environments in lock-step, as recorded.
+    """The recording of T steps of N environments in lock-step.
 
     Attributes:
-        observations: `[T + 1, N, ...]`, or a dict of such: the one before each step and the last.
+        observations: `[T + 1, N, ...]`, or a tree of such: one before each step, and the last one.
         actions: `[T, N, ...]`.
-        outputs: Of the policy for each step, by column, `[T, N, ...]` or a tree of such: the
-            log-probability of the action at least. With `state_in`, the recurrent state before the
-            step, the Learner may begin a row at any.
+        outputs: The policy's outputs by column, `[T, N, ...]` or a tree of such; at least the
+            log-probability of the action. With `state_in`, the recurrent state before each step,
+            the Learner can begin a row at any step.
         rewards: `[T, N]`.
         terminated: `[T, N]`.
         truncated: `[T, N]`, by the environment's time limit.
         counts: `[T, N]`, N_ep of the state reached.
         state_keys: `[T, N]`, the 64-bit key of the state reached.
-        is_reset: `[T, N]`, the step was an automatic reset: no transition.
-        longest: T of the EnvRunner whose fragments are longest.
+        is_reset: `[T, N]`, True where the step was an automatic reset, which is not a transition.
+        longest: The largest T of any EnvRunner.
         first_state: Recurrent state before step 0, arrays `[N, ...]`; None if there is none.
     """
 
@@ -72,7 +72,7 @@ class Rollout:
 
     @property
     def num_transitions(self) -> int:
-        """Steps that an agent chose."""
+        """Number of steps that are not resets."""
         return int(self.is_reset.size - self.is_reset.sum())
 
 
@@ -81,12 +81,12 @@ def cut_rollout(rollout: Rollout, ids: list[str], started: np.ndarray) -> list[S
 
     Args:
         rollout: The recorded arrays.
-        ids: Episode id per environment. Entries of ended episodes are replaced by new ones.
-        started: `[N]`, time step at which each environment's current piece starts within its
-            episode. Brought up to date.
+        ids: Episode id of each environment. Updated in place where episodes end.
+        started: `[N]`, step within its episode at which each environment's next piece starts.
+            Updated in place.
 
     Returns:
-        Pieces of length 1 to T, with the recurrent states that `state_before` gives.
+        Pieces of length 1 to T, with the recurrent states that `state_before` returns.
     """
     episodes = []
     num_steps, num_envs = rollout.is_reset.shape
@@ -110,7 +110,7 @@ def cut_rollout(rollout: Rollout, ids: list[str], started: np.ndarray) -> list[S
 def _piece(
     rollout: Rollout, n: int, start: int, end: int, id_: str, t_started: int
 ) -> SingleAgentEpisode:
-    """Steps `start` to `end` (exclusive) of environment `n` as an episode of NumPy views."""
+    """Returns steps `start` to `end` (exclusive) of environment `n`, as views of the rollout."""
     of_states = {EPISODIC_COUNTS: rollout.counts, STATE_KEYS: rollout.state_keys}
     outputs = {**rollout.outputs, **of_states}
     state = None
@@ -140,16 +140,17 @@ def piece_of(
     first_state: State | None,
     **kwargs: Any,
 ) -> SingleAgentEpisode:
-    """A piece of L steps of an episode, marked as `mark_piece` does; arrays are not copied.
+    """Builds a piece of L steps of an episode, marked by `mark_piece`; does not copy the arrays.
 
     Args:
-        observations: `[L + 1, ...]`, or a tree of such: the one before each step and the last.
+        observations: `[L + 1, ...]`, or a tree of such: one before each step, and the last one.
         actions: `[L, ...]`.
         rewards: `[L]`.
-        outputs: By column, `[L, ...]` or a tree of such; counts and keys of states among them.
+        outputs: By column, `[L, ...]` or a tree of such; includes state counts and keys.
         fragment_length: See `mark_piece`.
         first_state: See `mark_piece`.
-        **kwargs: More of `SingleAgentEpisode`: id, end, and the step at which the piece starts.
+        **kwargs: Other arguments of `SingleAgentEpisode`: `id_`, `terminated`, `truncated` and
+            `t_started`.
     """
     buffer = InfiniteLookbackBuffer
     episode = SingleAgentEpisode(
@@ -167,13 +168,13 @@ def piece_of(
 def mark_piece(
     episode: SingleAgentEpisode, fragment_length: int, first_state: State | None = None
 ) -> SingleAgentEpisode:
-    """Notes on a piece what the Learner needs beside its steps.
+    """Stores in a piece's `custom_data` what the Learner needs besides its steps.
 
     Args:
         episode: The piece.
-        fragment_length: Steps of the longest fragments of any EnvRunner.
-        first_state: Recurrent state before its first step; not needed if it has that of each step,
-            or begins an episode.
+        fragment_length: Steps of the longest fragment of any EnvRunner.
+        first_state: Recurrent state before the first step. Not needed if the piece begins an
+            episode or has the state before each step.
 
     Returns:
         The same piece.
@@ -184,10 +185,11 @@ def mark_piece(
 
 
 def fragment_length(episodes: list[SingleAgentEpisode]) -> int:
-    """Steps of the longest fragments of any EnvRunner: no piece is longer.
+    """Steps of the longest fragment of any EnvRunner; no piece is longer.
 
-    RLlib's loss of a feed-forward policy takes the steps of a row from the config. With
-    `rollout_fragment_length="auto"` some EnvRunners make one step less, and a batch may be theirs.
+    For a feed-forward policy, RLlib's loss reads the length of a row from the config. With
+    `rollout_fragment_length="auto"` some EnvRunners make one step fewer, and all of a batch may
+    come from those.
     """
     return int(episodes[0].custom_data[_FRAGMENT_LENGTH])
 
@@ -195,13 +197,13 @@ def fragment_length(episodes: list[SingleAgentEpisode]) -> int:
 def state_before(episode: SingleAgentEpisode, t: int, initial_state: State) -> State:
     """The recurrent state before step t of a piece.
 
-    RLlib shares PPO's episodes among several Learners by slicing them anywhere. A slice has the
-    outputs of its steps but no `custom_data`, so PPO's pieces have a state for each step.
+    To share PPO's episodes among several Learners, RLlib slices them at any step. A slice keeps the
+    outputs of its steps but not `custom_data`, so PPO's pieces store the state before each step.
 
     Args:
-        episode: The piece; without a state for each step only t = 0 is known.
+        episode: The piece. If it does not store the state before each step, t must be 0.
         t: Step within the piece.
-        initial_state: Recurrent state at an episode's start.
+        initial_state: Recurrent state at the start of an episode.
     """
     if episode.t_started + t == 0:
         return initial_state
@@ -221,16 +223,16 @@ def pad_episodes(
     time_limit_is_terminal: bool,
     num_steps: int | None = None,
 ) -> dict[str, Any]:
-    """Puts episode pieces together to one batch: a row a piece, padded with zeros.
+    """Stacks episode pieces into one batch: one row per piece, padded with zeros.
 
-    A piece of L transitions fills L + 1 entries of its row: the last one holds the observation
-    it ended in, for the bootstrap value, and is masked out of every loss.
+    A piece of L transitions fills L + 1 entries of its row. The last entry holds the final
+    observation, for the bootstrap value, and is masked out of every loss.
 
     Args:
         episodes: Pieces with NumPy data.
         initial_state: Recurrent state at an episode's start, arrays `[...]`; None if not recurrent.
         time_limit_is_terminal: Whether a truncated episode's end counts as terminal.
-        num_steps: T, at least the length of the longest piece, which is the default.
+        num_steps: T, at least the length of the longest piece; None: that length.
 
     Returns:
         RLlib's columns, arrays `[B, T + 1, ...]`; `seq_lens`, `episode_ids` and `t_started` `[B]`,
@@ -254,7 +256,7 @@ def pad_episodes(
         EPISODE_IDS: np.array([_episode_number(episode) for episode in episodes]),
         T_STARTED: np.array([episode.t_started for episode in episodes]),
     }
-    # Log-probabilities, counts, keys ...; of the states a row has the first alone.
+    # Log-probabilities, counts, keys ...; a row keeps only its first recurrent state.
     columns = [name for name in first.extra_model_outputs if name != Columns.STATE_IN]
     for name in columns:
         batch[name] = zeros(first.get_extra_model_outputs(name))
@@ -283,6 +285,6 @@ def pad_episodes(
 
 
 def _episode_number(episode: SingleAgentEpisode) -> int:
-    """A number for an episode's id, the same in every process; `hash` of a str is not."""
+    """A 64-bit number for an episode's id, the same in every process, unlike `hash`."""
     digest = hashlib.blake2b(episode.id_.encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True)

@@ -1,4 +1,4 @@
-"""A Learner that applies no update in which a number is not finite."""
+"""A Learner that applies no update in which a loss, the bonus or a gradient is not finite."""
 
 from __future__ import annotations
 
@@ -21,48 +21,49 @@ from rllib_ride.rllib.settings import (
 )
 
 MOST_SKIPPED_IN_A_ROW = 100
-"""Batches of which nothing could be learned, one after the other; then it ends all the same."""
+"""Consecutive batches without an applied update after which training stops even on `"skip"`."""
 
 logger = logging.getLogger(__name__)
 
 
 class FiniteUpdates(LearnerInternals):
-    """Stops, or skips the update, where a loss, the bonus or a gradient is not finite.
+    """Stops training or skips the update if a loss, the bonus or a gradient is not finite.
 
-    RLlib looks at each gradient twice, makes 0 of NaN and goes on. Here one sum of all there is is
-    looked at, for one wait for the device an update, and the source only if that is not finite.
+    RLlib checks each gradient twice, sets NaN to 0 and continues. This class checks one sum of all
+    values, which takes one device synchronization per update. It searches for the source only if
+    that sum is not finite.
     """
 
     def build(self) -> None:
         """Builds as usual."""
         self._settings = IntrinsicSettings.of(self.config)
-        self.config.torch_skip_nan_gradients = True  # by which RLlib looks at none of them
+        self.config.torch_skip_nan_gradients = True  # disables RLlib's own gradient checks
         self._bonus_mean: Tensor | float = 0.0
         self._num_applied = self._num_skipped = 0  # updates with this batch
         self._skipped_in_a_row = 0  # batches
         super().build()
 
     def note_bonus(self, mean: Tensor) -> None:
-        """Takes the mean bonus of this update's batch, a scalar, to look at."""
+        """Records the mean bonus of this update's batch, a scalar, for the check."""
         self._bonus_mean = mean
 
     def take_back_batch(self) -> None:
-        """Called where no update with a batch was applied."""
+        """Called if no update with a batch was applied."""
 
     def _update(self, batch: dict[str, Any]) -> tuple[Any, Any, Any]:
         self._batch = batch
         return super()._update(batch)
 
     def compute_gradients(self, loss_per_module: dict[str, Any], **kwargs: Any) -> dict[Any, Any]:
-        """As RLlib's; the losses are looked at later."""
+        """As RLlib's; keeps the losses for the check."""
         self._losses = loss_per_module
         return super().compute_gradients(loss_per_module, **kwargs)
 
     def apply_gradients(self, gradients_dict: dict[Any, Any]) -> None:
-        """As RLlib's, if all numbers of this update are finite.
+        """As RLlib's, if all numbers of this update are finite; otherwise stops or skips.
 
         Raises:
-            NonFiniteError: If they are not, and the setting is to stop then.
+            NonFiniteError: If they are not and `on_nonfinite` is `"stop"`.
         """
         if math.isfinite(self._sum_of_all(gradients_dict)):
             super().apply_gradients(gradients_dict)
@@ -79,7 +80,7 @@ class FiniteUpdates(LearnerInternals):
         """As RLlib's; logs how many updates with this batch were skipped.
 
         Raises:
-            NonFiniteError: If nothing has been learned for too long.
+            NonFiniteError: If no update was applied for `MOST_SKIPPED_IN_A_ROW` batches.
         """
         super().after_gradient_based_update(timesteps=timesteps)
         key = (DEFAULT_MODULE_ID, SKIPPED_UPDATES)
@@ -101,9 +102,9 @@ class FiniteUpdates(LearnerInternals):
         self._num_applied = self._num_skipped = 0
 
     def _sum_of_all(self, gradients: Mapping[Any, Tensor | None]) -> float:
-        """A number that is finite if losses, bonus and gradients are; all Learners have the same.
+        """A number that is finite if losses, bonus and gradients are, the same on all Learners.
 
-        They stop and skip together: their networks are one.
+        All Learners must stop or skip together to keep their weights identical.
         """
         present = [gradient for gradient in gradients.values() if gradient is not None]
         total = torch.nn.utils.get_total_norm(present).to(self.device) + self._bonus_mean
@@ -114,9 +115,9 @@ class FiniteUpdates(LearnerInternals):
         return float(total)
 
     def _report(self, gradients: Mapping[Any, Tensor | None]) -> str:
-        """Saves the batch; one line on what was not finite, where the batch is, and what to try."""
+        """Saves the batch; returns one line: what is not finite, the batch's file, and a hint."""
         found = [*self._causes(), *self._effects(gradients)]
-        if not found:  # the sum was another Learner's
+        if not found:  # only another Learner's numbers are not finite
             found = [("a number of another Learner", "look for its message")]
         names = list(dict.fromkeys(name for name, _ in found))
         learner = f"_learner{torch.distributed.get_rank()}" if self.distributed else ""
@@ -136,14 +137,14 @@ class FiniteUpdates(LearnerInternals):
         )
 
     def _causes(self) -> Iterator[tuple[str, str]]:
-        """What the losses are computed from: a name, and what may help."""
+        """Non-finite inputs of the losses, each with a hint."""
         weights = {
             name: optimizer.param_groups[0]["params"] for name, optimizer in self._networks()
         }
         return causes(self._batch, weights, self._settings.method)
 
     def _effects(self, gradients: Mapping[Any, Tensor | None]) -> Iterator[tuple[str, str]]:
-        """The losses, by their parts where those are known, and the gradients."""
+        """Non-finite losses (by their parts where those are logged) and gradients, with a hint."""
         hint = "lower the learning rate, or set 'grad_clip'"
         for module_id, loss in self._losses.items():
             if not is_finite(loss):
@@ -154,7 +155,7 @@ class FiniteUpdates(LearnerInternals):
                 yield f"the gradient of {name}", hint
 
     def _parts(self, module_id: str) -> list[str]:
-        """The parts of a module's loss that are not finite, as it has just logged them."""
+        """The parts of a module's loss that are not finite, from its latest logged metrics."""
         logged = self.metrics.peek(module_id, default={})
         wrong = [name for name, value in logged.items() if not is_finite(value)]
         if module_id == INTRINSIC_MODULE_ID:
@@ -165,7 +166,7 @@ class FiniteUpdates(LearnerInternals):
         return [f"the {part.replace('_', ' ')}" for part in parts] or ["the policy's loss"]
 
     def _networks(self) -> Iterator[tuple[str, torch.optim.Optimizer]]:
-        """Each network's name, for people, and its optimizer."""
+        """Each network's name, for messages, and its optimizer."""
         for module_id in self.module.keys():  # noqa: SIM118  (no dict)
             for name, optimizer in self.get_optimizers_for_module(module_id):
                 of_method = f"{name!r} of method {self._settings.method!r}"

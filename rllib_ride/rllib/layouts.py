@@ -1,12 +1,12 @@
-"""The batch in the form that each algorithm's loss wants it.
+"""Converts batches to the layout that each algorithm's loss expects.
 
-| | policy recurrent | policy feed-forward | intrinsic networks |
+| | recurrent policy | feed-forward policy | intrinsic networks |
 |---|---|---|---|
 | IMPALA, APPO | rows `[B, T + 1]` | the same, flat `[B * (T + 1)]` | rows `[B, T + 1]` |
 | PPO | rows `[R, max_seq_len]` | steps `[n]` | transitions `[n, 2]` |
 
-PPO's minibatches are shuffled, so its rows are short, and neither padding of a feed-forward policy
-nor bootstrap steps are needed once advantages are known.
+PPO's rows are short because its minibatches are shuffled. Once the advantages are computed, it
+needs no bootstrap steps, and no padding for a feed-forward policy.
 """
 
 from __future__ import annotations
@@ -41,22 +41,22 @@ from rllib_ride.rllib.settings import (
 )
 
 _OF_A_ROW = (Columns.SEQ_LENS, Columns.STATE_IN, EPISODE_IDS, T_STARTED)
-"""Columns with one entry a row, `[B, ...]`; the others have one a step, `[B, T + 1, ...]`."""
+"""Columns with one entry per row, `[B, ...]`; the others have one per step, `[B, T + 1, ...]`."""
 
 
 def kept_outputs(config: AlgorithmConfig, given: Collection[str]) -> list[str]:
-    """Which columns of what a policy gives at each step the Learner is sent.
+    """The columns of a policy's outputs at each step that are sent to the Learner.
 
     Args:
-        config: Of the EnvRunner.
-        given: The columns that the policy's RLModule gives.
+        config: The EnvRunner's config.
+        given: The columns that the policy's RLModule returns.
 
     Raises:
-        ValueError: If the algorithm's loss reads one that is not there.
+        ValueError: If a column that the algorithm's loss reads is missing.
     """
     read = [Columns.ACTION_LOGP]
     if isinstance(config, PPOConfig):
-        read.append(Columns.ACTION_DIST_INPUTS)  # its loss has the old policy's KL
+        read.append(Columns.ACTION_DIST_INPUTS)  # for the KL to the old policy in PPO's loss
     missing = [name for name in read if name not in given]
     if missing and not config.in_evaluation:
         raise ValueError(
@@ -67,7 +67,7 @@ def kept_outputs(config: AlgorithmConfig, given: Collection[str]) -> list[str]:
 
 
 def max_seq_len(policy: RLModule) -> int:
-    """RLlib's setting of a recurrent policy; its default where the module names none."""
+    """RLlib's `max_seq_len` of a recurrent policy; RLlib's default of 20 if it is not set."""
     model_config: Any = policy.model_config
     if isinstance(model_config, dict):
         return int(model_config.get("max_seq_len", 20))
@@ -75,25 +75,25 @@ def max_seq_len(policy: RLModule) -> int:
 
 
 def flatten_rows(rows: Mapping[str, Any]) -> dict[str, Any]:
-    """IMPALA and APPO: the steps of a feed-forward policy without an axis of time.
+    """IMPALA and APPO: flattens rows into steps, for a feed-forward policy.
 
-    Padding stays, so that the loss finds rows of T + 1 again. To be done to a minibatch, not to a
-    batch: RLlib cuts whole rows only where there are rows.
+    Padding stays, so that the loss can restore rows of T + 1. Call it on minibatches, not on the
+    batch: RLlib cuts a batch into whole rows only if it still has rows.
 
     Args:
         rows: Columns `[B, T + 1, ...]`.
 
     Returns:
-        The same columns `[B * (T + 1), ...]`, less those with one entry a row.
+        The columns `[B * (T + 1), ...]`, without those that have one entry per row.
     """
     return _of_each_step(rows, lambda x: x.flatten(0, 1))
 
 
 class AddAdvantages(ConnectorV2):
-    """PPO: generalized advantage estimates of the summed reward, and the layout of its minibatches.
+    """PPO: adds GAE advantages of the summed reward, then lays out the batch for minibatches.
 
-    The estimate is RLlib's own. Source: Schulman et al., "High-Dimensional Continuous Control Using
-    Generalized Advantage Estimation", ICLR 2016.
+    Uses RLlib's implementation of GAE. Source: Schulman et al., "High-Dimensional Continuous
+    Control Using Generalized Advantage Estimation", ICLR 2016.
     """
 
     def __init__(self, *, gamma: float, lambda_: float) -> None:
@@ -109,10 +109,10 @@ class AddAdvantages(ConnectorV2):
         shared_data: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> dict[str, Any]:
-        """Returns the batch: the policy's with advantages, the intrinsic module's in pairs."""
+        """Returns the batch: the policy's with advantages, the intrinsic module's as `_pairs`."""
         policy = rl_module[DEFAULT_MODULE_ID].unwrapped()
         rows = batch[DEFAULT_MODULE_ID]
-        lengths = rows[Columns.SEQ_LENS]  # [B], the bootstrap step included
+        lengths = rows[Columns.SEQ_LENS]  # [B], including the bootstrap step
         steps = torch.arange(rows[Columns.LOSS_MASK].shape[1], device=lengths.device)
         filled = steps < lengths[:, None]  # [B, T + 1]
         flat = _of_each_step(rows, lambda x: x[filled])  # [steps of all pieces, ...]
@@ -144,7 +144,7 @@ class AddAdvantages(ConnectorV2):
         return batch
 
     def _value_targets(self, flat: dict[str, Any], values: Tensor) -> Tensor:
-        """What the values `[steps]` are to learn."""
+        """Targets of the value function, `[steps]`."""
         targets = compute_value_targets(
             values=convert_to_numpy(values),
             rewards=convert_to_numpy(flat[Columns.REWARDS]),
@@ -157,7 +157,7 @@ class AddAdvantages(ConnectorV2):
 
 
 def _of_each_step(rows: Mapping[str, Any], function: Callable[[Tensor], Tensor]) -> dict[str, Any]:
-    """Applies a function to the columns `[B, T + 1, ...]`, and leaves out those `[B, ...]`."""
+    """Applies a function to the columns `[B, T + 1, ...]`, and drops those of shape `[B, ...]`."""
     return {
         name: tree.map_structure(function, column)
         for name, column in rows.items()
@@ -166,9 +166,9 @@ def _of_each_step(rows: Mapping[str, Any], function: Callable[[Tensor], Tensor])
 
 
 def _pairs(rows: dict[str, Any]) -> dict[str, Any]:
-    """Each of the n real transitions as a row of its own, `[n, 2, ...]`.
+    """Makes a row of each of the n real transitions, `[n, 2, ...]`.
 
-    A row of one transition is a state, what was done there, and the state it led to.
+    A row holds a state with its action, and the next state.
     """
     row, t = rows[Columns.LOSS_MASK].nonzero(as_tuple=True)  # [n] each
 
@@ -191,14 +191,16 @@ def _short_rows(
     initial_state: dict[str, Any],
     num_steps: int,
 ) -> dict[str, Any]:
-    """Rows of at most `num_steps` steps for a recurrent policy, each with the state it starts from.
+    """Cuts pieces into rows of at most `num_steps` steps, each with its first recurrent state.
+
+    Drops the bootstrap steps.
 
     Args:
-        flat: Columns `[steps of all pieces, ...]`, each piece's bootstrap step included.
-        lengths: Steps of each piece, that step included.
-        episodes: The pieces, with a state for each step.
-        initial_state: Of the policy.
-        num_steps: Width of the rows; the bootstrap step is left out.
+        flat: Columns `[steps of all pieces, ...]`, including each piece's bootstrap step.
+        lengths: Steps of each piece, including the bootstrap step.
+        episodes: The pieces, with the recurrent state before each step.
+        initial_state: Recurrent state of the policy at the start of an episode.
+        num_steps: Width of the rows.
     """
     starts, sizes, states, offset = [], [], [], 0
     for length, episode in zip(lengths, episodes, strict=True):

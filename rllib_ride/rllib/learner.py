@@ -1,4 +1,4 @@
-"""The Learner that trains policy and intrinsic networks side by side."""
+"""Learners that train the policy and the intrinsic networks side by side."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ _KL_COEFFICIENT = "kl_coefficient"
 
 
 class IntrinsicLearner(FiniteUpdates):
-    """Adds to an algorithm's Learner what an intrinsic reward needs; mix in before it.
+    """Mixin that adds an intrinsic reward to an algorithm's Learner; list it before that class.
 
-    The policy keeps the algorithm's own loss and never feels the intrinsic one; the intrinsic
-    networks have their own loss, optimizers and gradient clip, and a rate that is not annealed.
+    The policy keeps the algorithm's own loss and gets no gradient from the intrinsic one. The
+    intrinsic networks have their own loss, optimizers and gradient clip, and a constant learning
+    rate.
     """
 
     def build(self) -> None:
@@ -52,12 +53,15 @@ class IntrinsicLearner(FiniteUpdates):
     def configure_optimizers_for_module(
         self, module_id: str, config: AlgorithmConfig | None = None
     ) -> None:
-        """RMSProp for each network; one optimizer a network, so that each is clipped by itself."""
+        """Creates one RMSProp optimizer per network, so that each is clipped separately.
+
+        With `rmsprop=None` the policy keeps RLlib's optimizer.
+        """
         assert config is not None
         module = self.module[module_id].unwrapped()
         others: set[torch.nn.Parameter] = set()
         if module_id == INTRINSIC_MODULE_ID:
-            others = set(self.module[DEFAULT_MODULE_ID].parameters())  # a shared embedding's
+            others = set(self.module[DEFAULT_MODULE_ID].parameters())  # of a shared embedding
             rmsprop = self._settings.rmsprop or PAPER_RMSPROP
             networks, lr = dict(module.method.named_children()), self._settings.lr
         elif self._settings.rmsprop is None:
@@ -69,7 +73,7 @@ class IntrinsicLearner(FiniteUpdates):
         for name, network in networks.items():
             parameters = [p for p in network.parameters() if p.requires_grad and p not in others]
             if parameters:
-                # RLlib sets the rate, from its schedule, right after.
+                # RLlib sets the learning rate from its schedule right after this.
                 optimizer = torch.optim.RMSprop(parameters, lr=0.0, **rmsprop)
                 self.register_optimizer(
                     module_id=module_id,
@@ -80,10 +84,10 @@ class IntrinsicLearner(FiniteUpdates):
                 )
 
     def compute_losses(self, *, fwd_out: dict[str, Any], batch: dict[str, Any]) -> dict[str, Any]:
-        """Both losses, the intrinsic one first.
+        """Computes both losses, the intrinsic one first.
 
-        The bonus of a batch that has none yet comes from the same forward pass of the embedding,
-        and is in the reward before the policy's loss is computed.
+        If the batch has no bonus yet, it is computed from the same forward pass of the embedding
+        and added to the reward before the policy's loss is computed.
         """
         if INTRINSIC_MODULE_ID not in fwd_out:
             return super().compute_losses(fwd_out=fwd_out, batch=batch)
@@ -101,16 +105,16 @@ class IntrinsicLearner(FiniteUpdates):
         return losses | super().compute_losses(fwd_out=policy_out, batch=batch)
 
     def add_bonus(self, batch: dict[str, Any], transitions: Transitions) -> None:
-        """Adds the bonus of the transitions in a batch, `{module ID: columns}`, to its rewards."""
+        """Adds the bonus of `transitions` to the rewards of their batch, `{module ID: columns}`."""
         rows, policy_batch = batch[INTRINSIC_MODULE_ID], batch[DEFAULT_MODULE_ID]
         self._bonus_is_new = True
         bonus = self.module[INTRINSIC_MODULE_ID].unwrapped().bonus(transitions)  # [B, T + 1]
         add_intrinsic_rewards(rows, bonus, self._settings)
-        # A feed-forward policy's have no axis of time.
+        # The rewards of a feed-forward policy have no time axis.
         policy_batch[Columns.REWARDS] = rows[Columns.REWARDS].view_as(policy_batch[Columns.REWARDS])
 
     def take_back_batch(self) -> None:
-        """Takes what the method noted of the batch out of its tables, if it was only now noted."""
+        """Undoes what the method recorded of this batch if its bonus is from this update."""
         if self._bonus_is_new:
             self.module[INTRINSIC_MODULE_ID].unwrapped().method.take_back()
 
@@ -121,10 +125,10 @@ class IntrinsicLearner(FiniteUpdates):
 
 
 class IntrinsicVTraceLearner(IntrinsicLearner, FailingLoudly):
-    """What IMPALA and APPO have in common."""
+    """The parts that the Learners of IMPALA and APPO share."""
 
     def before_learning(self, batch: dict[str, Any]) -> None:
-        """Gives a batch that is learned from more than once its bonus, once."""
+        """Computes the bonus once for a batch that is used for several gradient steps."""
         if not self._settings.has_bonus or self.learns_once:
             return
         rows = batch[INTRINSIC_MODULE_ID]
@@ -134,11 +138,11 @@ class IntrinsicVTraceLearner(IntrinsicLearner, FailingLoudly):
 
     @property
     def learns_once(self) -> bool:
-        """Whether each batch is learned from in one step."""
+        """Whether each batch is used for exactly one gradient step."""
         return self.config.num_epochs == 1 and self.config.minibatch_size is None
 
     def _update(self, batch: dict[str, Any]) -> tuple[Any, Any, Any]:
-        """One step on one minibatch of rows; a feed-forward policy's lose their axis of time."""
+        """Updates on one minibatch; flattens rows over time if the policy is feed-forward."""
         if not self.module[DEFAULT_MODULE_ID].unwrapped().is_stateful():
             batch = {**batch, DEFAULT_MODULE_ID: flatten_rows(batch[DEFAULT_MODULE_ID])}
         return super()._update(batch)
@@ -151,7 +155,7 @@ class IntrinsicVTraceLearner(IntrinsicLearner, FailingLoudly):
         batch: dict[str, Any],
         fwd_out: dict[str, Any],
     ) -> torch.Tensor:
-        """The algorithm's loss, as a sum over time if so set (RLlib's is a mean over all)."""
+        """The algorithm's loss: RLlib's mean, times T if `sum_over_time` is set."""
         num_steps = config.get_rollout_fragment_length()
         if Columns.SEQ_LENS not in batch:
             config = self._config_of_rows
@@ -162,7 +166,7 @@ class IntrinsicVTraceLearner(IntrinsicLearner, FailingLoudly):
 
     @functools.cached_property
     def _config_of_rows(self) -> AlgorithmConfig:
-        """The config for which RLlib finds rows of T + 1 steps in a feed-forward batch."""
+        """A config copy that makes RLlib split a flat feed-forward batch into rows of T + 1."""
         num_steps = self.config.get_rollout_fragment_length() + 1
         return self.config.copy(copy_frozen=False).env_runners(rollout_fragment_length=num_steps)
 
@@ -172,19 +176,19 @@ class IntrinsicIMPALALearner(IntrinsicVTraceLearner):
 
 
 class KeepsKLCoefficient(Learner):
-    """Has checkpoints keep the KL loss's coefficient, which is adapted and RLlib forgets."""
+    """Saves the adaptive KL coefficient in checkpoints; RLlib does not."""
 
     curr_kl_coeffs_per_module: dict[str, torch.Tensor]
 
     def get_state(self, components: Any = None, **kwargs: Any) -> dict[str, Any]:
-        """As RLlib's; the whole state has the coefficient too."""
+        """As RLlib's; the complete state also has the KL coefficient."""
         state = super().get_state(components, **kwargs)
         if components is None:
             state[_KL_COEFFICIENT] = float(self.curr_kl_coeffs_per_module[DEFAULT_MODULE_ID])
         return state
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """As RLlib's, with the coefficient if the state has it."""
+        """As RLlib's; also restores the KL coefficient if the state has it."""
         super().set_state(state)
         if _KL_COEFFICIENT in state:
             self.curr_kl_coeffs_per_module[DEFAULT_MODULE_ID].data.fill_(state[_KL_COEFFICIENT])
@@ -195,19 +199,19 @@ class IntrinsicAPPOLearner(IntrinsicVTraceLearner, KeepsKLCoefficient, APPOTorch
 
     @property
     def learns_once(self) -> bool:
-        """Its circular buffer hands out a batch several times."""
+        """False: APPO's circular buffer hands out each batch several times."""
         return False
 
     def _update_module_kl_coeff(self, module_id: str, config: AlgorithmConfig) -> None:
-        if module_id != INTRINSIC_MODULE_ID:  # which has no policy
+        if module_id != INTRINSIC_MODULE_ID:  # it has no policy, hence no KL
             super()._update_module_kl_coeff(module_id=module_id, config=config)
 
 
 class IntrinsicPPOLearner(IntrinsicLearner, KeepsKLCoefficient, PPOTorchLearner):
-    """PPO with an intrinsic reward, which is in the reward before advantages are computed."""
+    """PPO with an intrinsic reward, added to the reward before advantages are computed."""
 
     def build(self) -> None:
-        """Builds as usual, and adds the advantages to the end of the connectors as RLlib does.
+        """Builds as usual, then appends `AddAdvantages` to the connectors where RLlib appends GAE.
 
         Raises:
             ValueError: If a minibatch is smaller than a row of a recurrent policy.
@@ -222,6 +226,6 @@ class IntrinsicPPOLearner(IntrinsicLearner, KeepsKLCoefficient, PPOTorchLearner)
         self.append_to_pipeline(AddAdvantages(gamma=self.config.gamma, lambda_=self.config.lambda_))
 
     def before_gradient_based_update(self, *, timesteps: dict[str, Any]) -> None:
-        """As RLlib's; the connectors, which come next, give the batch its bonus."""
+        """As RLlib's; marks the bonus as new, since the connectors add it next."""
         super().before_gradient_based_update(timesteps=timesteps)
         self._bonus_is_new = self._settings.has_bonus

@@ -1,4 +1,4 @@
-"""The intrinsic networks as an RLModule beside the policy's."""
+"""The intrinsic networks as an RLModule next to the policy."""
 
 from __future__ import annotations
 
@@ -29,21 +29,26 @@ from rllib_ride.rllib.settings import (
 from rllib_ride.rllib.visits import observation_entry
 
 TRANSITIONS = "transitions"
-"""What a forward pass for training gives: the batch as the method reads it."""
+"""Output key of the training forward pass: the batch as `Transitions` for the method."""
 
 FROM_BYTES = "from_bytes"
-"""Set in `model_config` where connectors have to do with bytes, and may make others of them."""
+"""`model_config` key, set if custom connectors receive bytes, which they may convert."""
 
 PAPER_UNROLL = 100
-"""Steps that the paper's losses are summed over (its table 2)."""
+"""Unroll length T over which the paper sums its losses (table 2)."""
 
 
 class IntrinsicModule(TorchRLModule, SelfSupervisedLossAPI):
     """Wraps an `IntrinsicMethod`; lives on the Learner only (`learner_only=True`).
 
-    `model_config` holds `method`, the registered name, `method_class`, the class (other processes
-    need not have registered it), `method_config`, its arguments, `counts`, what N_ep counts,
-    `observation_key`, the entry of a Dict observation that it sees, and perhaps `FROM_BYTES`.
+    Keys of `model_config`:
+
+    - `method`: the registered name.
+    - `method_class`: the class, so that other processes need not have registered it.
+    - `method_config`: keyword arguments of the class.
+    - `counts`: what N_ep counts.
+    - `observation_key`: the entry of a Dict observation that the method sees.
+    - `FROM_BYTES`: optional, see there.
 
     Attributes:
         method: The networks, the bonus and the loss.
@@ -52,11 +57,11 @@ class IntrinsicModule(TorchRLModule, SelfSupervisedLossAPI):
     method: IntrinsicMethod
 
     def setup(self) -> None:
-        """Builds the method for the spaces of this module."""
+        """Builds the method for this module's spaces."""
         space: Any = self.observation_space
         key = self.model_config.get("observation_key")
         if not isinstance(space, gym.spaces.Dict):
-            key = None  # the environment's, which connectors have made one array of
+            key = None  # of the environment's Dict, which connectors turned into one array
         self._entry = observation_entry(space, key)
         space = space if self._entry is None else space[self._entry]
         if self.model_config.get(FROM_BYTES) and not _is_scaled(space):
@@ -71,14 +76,15 @@ class IntrinsicModule(TorchRLModule, SelfSupervisedLossAPI):
         )
 
     def no_sync(self) -> contextlib.AbstractContextManager[None]:
-        """For several Learners and a method that trains nothing: there is nothing to share.
+        """Does nothing: with several Learners, RLlib calls `no_sync` on every module.
 
-        RLlib asks each module for it; the others are DistributedDataParallel by then.
+        A module with trainable parameters is wrapped in DistributedDataParallel by then. A method
+        that trains nothing is not, and has no gradients to synchronize.
         """
         return contextlib.nullcontext()
 
     def seen(self, obs: Any) -> Any:
-        """What the method sees of an observation: a Dict's entry, or the observation itself."""
+        """The part of an observation that the method sees: one Dict entry, or all of it."""
         return obs if self._entry is None else obs[self._entry]
 
     def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
@@ -89,7 +95,7 @@ class IntrinsicModule(TorchRLModule, SelfSupervisedLossAPI):
 
         Returns:
             `[B, T + 1]`, batch-major as RLlib's columns; zero for padding and for the last entry of
-            a row, where nothing is done.
+            a row, where no action is taken.
         """
         with torch.no_grad():
             return torch.nn.functional.pad(self.method.bonus(transitions).T, (0, 1))
@@ -104,10 +110,10 @@ class IntrinsicModule(TorchRLModule, SelfSupervisedLossAPI):
         fwd_out: dict[str, Any],
         **kwargs: Any,
     ) -> torch.Tensor:
-        """Loss of the intrinsic networks on the batch the policy learns from; logs its metrics."""
+        """Loss of the intrinsic networks on the policy's batch; logs the method's metrics."""
         loss, metrics = self.method.loss(fwd_out[TRANSITIONS])
         if isinstance(config, PPOConfig):
-            # Its rows are single transitions, and it has no unroll to sum over.
+            # PPO's rows are single transitions, with no unroll to sum over.
             loss = loss * PAPER_UNROLL
         logged = {name: value.detach() for name, value in metrics.items()}
         learner.metrics.log_dict(logged, key=module_id, window=1)
@@ -121,14 +127,14 @@ class IntrinsicModule(TorchRLModule, SelfSupervisedLossAPI):
         inference_only: bool = False,
         **kwargs: Any,
     ) -> dict[str, Any]:
-        """As RLlib's, but empty where only acting matters: EnvRunners must not be sent this."""
+        """As RLlib's, but empty if `inference_only`: EnvRunners do not need this module."""
         if inference_only:
             return {}
         return super().get_state(components, not_components=not_components, **kwargs)
 
     def transitions(self, columns: dict[str, Any]) -> Transitions:
-        """RLlib's batch-major columns `[B, T + 1, ...]` as time-major transitions."""
-        terminated = columns.get(Columns.TERMINATEDS)  # PPO's single transitions have none
+        """Converts RLlib's batch-major columns `[B, T + 1, ...]` to time-major `Transitions`."""
+        terminated = columns.get(Columns.TERMINATEDS)  # absent in PPO's single transitions
         return Transitions(
             obs=self.seen(columns[Columns.OBS]).transpose(0, 1),  # [T + 1, B, ...]
             actions=columns[Columns.ACTIONS][:, :-1].transpose(0, 1),  # [T, B, ...]
@@ -137,13 +143,14 @@ class IntrinsicModule(TorchRLModule, SelfSupervisedLossAPI):
             state_keys=columns[STATE_KEYS][:, :-1].transpose(0, 1),  # [T, B]
             episode_ids=columns[EPISODE_IDS],  # [B]
             t_started=columns[T_STARTED],  # [B]
-            # Whether another piece follows a truncated one is not told; by default none is.
+            # `truncateds` does not tell a time limit from the end of a fragment. By default
+            # (`time_limit_is_terminal`) a time limit sets `terminateds`.
             ended=None if terminated is None else terminated.any(dim=1),  # [B]
         )
 
 
 def _is_scaled(space: gym.Space) -> bool:
-    """Whether observations are from -1 to 1, or bytes, which are made so."""
+    """Whether observations are in [-1, 1], or bytes, which the networks scale to [0, 1]."""
     if is_bytes(space):
         return True
     return isinstance(space, gym.spaces.Box) and bool(
@@ -152,12 +159,12 @@ def _is_scaled(space: gym.Space) -> bool:
 
 
 class SharedEmbedding(MultiRLModule):
-    """Policy and intrinsic networks around one embedding, for methods that share it."""
+    """A MultiRLModule whose intrinsic method shares the policy's embedding."""
 
     def setup(self) -> None:
         """Builds both modules, then gives the policy's embedding to the method."""
         super().setup()
-        if INTRINSIC_MODULE_ID in self:  # EnvRunners have the policy alone
+        if INTRINSIC_MODULE_ID in self:  # EnvRunners have only the policy
             policy: Any = self[DEFAULT_MODULE_ID]
             intrinsic: Any = self[INTRINSIC_MODULE_ID]
             intrinsic.method.share(policy.network.embedding)

@@ -1,4 +1,4 @@
-"""Updates in which a number is not finite: where it came from, and the batch it came with."""
+"""Finds the source of non-finite numbers in an update, and saves its batch."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from torch import Tensor
 from rllib_ride.rllib.settings import INTRINSIC_REWARDS
 
 MOST_FILES = 3
-"""Batches that are kept in a folder; the first ones, which are nearest to the cause."""
+"""Number of batches kept in a folder: the first ones, which are nearest to the cause."""
 
 _KEY_IN_LEARNER_CONFIG = "nonfinite_folder"
 
 
 class NonFiniteError(ArithmeticError):
-    """A loss, a bonus or a gradient is not finite; the message is one line for a person."""
+    """A loss, a bonus or a gradient is not finite; the message is one line."""
 
 
 def keep_batches_in(config: Any, folder: str | Path) -> None:
-    """Says where a config's Learners are to save such batches; else it is the working directory."""
+    """Sets where a config's Learners save such batches; the default is the working directory."""
     config.learners(
         learner_config_dict={**config.learner_config_dict, _KEY_IN_LEARNER_CONFIG: str(folder)}
     )
@@ -39,17 +39,17 @@ def folder_of(config: Any) -> Path:
 
 
 def save_batch(path: Path, content: Mapping[str, Any]) -> str:
-    """Saves what an update was made of, for `torch.load(path, weights_only=True)`.
+    """Saves the data of an update, for `torch.load(path, weights_only=True)`.
 
-    A folder gets `MOST_FILES` of them, and only while it has ten times their room: they must not
-    fill a disk that checkpoints need.
+    Writes at most `MOST_FILES` to a folder, and only if the disk has ten times the file's size
+    free, so that checkpoints keep their room.
 
     Args:
         path: Of the new file.
         content: Nested mappings and lists with tensors, arrays, numbers and strings.
 
     Returns:
-        Where the batch is, or why it is nowhere, for the end of a sentence that begins "the batch".
+        Where the batch is, or why it was not saved: the end of a sentence starting "the batch".
     """
     if path.exists():  # another minibatch of the same update
         return f"is in {path}"
@@ -70,7 +70,7 @@ def save_batch(path: Path, content: Mapping[str, Any]) -> str:
 
 
 def is_finite(value: Any) -> bool:
-    """Whether all numbers in a tree of tensors and floats are; of anything else nothing is said."""
+    """Whether all tensors and floats in a tree are finite; ignores all other leaves."""
     numbers = (x for x in tree.flatten(value) if isinstance(x, Tensor | float))
     return all(bool(torch.isfinite(torch.as_tensor(x)).all()) for x in numbers)
 
@@ -78,15 +78,15 @@ def is_finite(value: Any) -> bool:
 def causes(
     batch: Mapping[str, Mapping[str, Any]], weights: Mapping[str, list[Tensor]], method: str
 ) -> Iterator[tuple[str, str]]:
-    """What is not finite of all that a loss is computed from, nearest to the beginning first.
+    """Finds the inputs of the losses that are not finite, earliest in the computation first.
 
     Args:
         batch: `{module ID: columns}`.
-        weights: Of each network by its name.
-        method: Of the intrinsic reward.
+        weights: Parameters of each network, by its name.
+        method: Name of the intrinsic reward's method.
 
     Yields:
-        A name, and what may help.
+        The input's name and a hint.
     """
     columns: dict[str, Any] = {}
     for of_module in batch.values():
@@ -110,7 +110,7 @@ def causes(
 
 
 def _plain(value: Any) -> Any:
-    """Dicts of tensors, numbers and strings: what can be loaded without running anything."""
+    """Converts to dicts and lists of tensors, numbers and strings, for `weights_only=True`."""
     if isinstance(value, Mapping):
         return {str(key): _plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):

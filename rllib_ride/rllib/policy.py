@@ -22,30 +22,30 @@ from torch import Tensor, nn
 from rllib_ride.intrinsic.networks import PolicyEmbedding, orthogonal
 
 IMAGE = "image"
-"""Entry of a Dict observation that the policy sees, as MiniGrid calls it."""
+"""Entry of a Dict observation that the policy sees, named as in MiniGrid."""
 
 ACTION_MASK = "action_mask"
-"""Entry of a Dict observation that says which actions are allowed, as RLlib's examples call it."""
+"""Entry of a Dict observation that masks actions, named as in RLlib's examples."""
 
 
 class RecurrentPolicy(TorchRLModule, InferenceOnlyAPI, TargetNetworkAPI, ValueFunctionAPI):
     """Convolutions, LSTM, linear policy and value heads (paper, appendix A.1).
 
-    `model_config["network"]` chooses between the text and the authors' code:
+    `model_config["network"]` chooses between the paper's text and the authors' code:
 
     - `"paper"`: 3 convolutions (MiniGrid) or 4 (pixels) of 32 filters, an LSTM of 256 units.
     - `"released"`: for MiniGrid two fully connected layers of 1024 in between and a two-layer
       LSTM of 1024; for pixels a two-layer LSTM of 256.
 
-    Observations are images `[B, T, H, W, C]`, not divided by 255 (the embedding's are), or a dict
-    with an `image`, of which an `action_mask` `[B, T, A]` is read too: where it is 0 an action is
-    never taken. The state is `{"h", "c"}`, each `[B, layers, units]`. In training a batch may
-    carry `seq_lens` `[B]`: only that many steps of each row are computed, the rest of its outputs
-    is zero.
+    Observations are images `[B, T, H, W, C]`, not divided by 255 (the intrinsic embedding divides
+    its own). They may be in a Dict with the entry `image` and, optionally, `action_mask`
+    `[B, T, A]`: an action whose mask is 0 is never taken. The state is `{"h", "c"}`, each
+    `[B, layers, units]`. A training batch may have `seq_lens` `[B]`: then only that many steps of
+    each row are computed, and the outputs of the others are zero.
     """
 
     def setup(self) -> None:
-        """Builds the network for the spaces of this module."""
+        """Builds the network for this module's spaces."""
         network = self.model_config.get("network", "paper")
         if network not in ("paper", "released"):
             raise ValueError(f"network={network!r} is unknown; use 'paper' or 'released'")
@@ -65,23 +65,23 @@ class RecurrentPolicy(TorchRLModule, InferenceOnlyAPI, TargetNetworkAPI, ValueFu
         return self.network.initial_state()
 
     def train(self, mode: bool = True) -> RecurrentPolicy:
-        """As PyTorch's, but at once where nothing changes: RLlib calls it before every step."""
+        """As PyTorch's, but returns early if nothing changes: RLlib calls it before every step."""
         return self if mode == self.training else super().train(mode)
 
     def get_non_inference_attributes(self) -> list[str]:
-        """APPO's copy stays on the Learner."""
+        """APPO's target network stays on the Learner."""
         return ["target_network"]
 
     def make_target_networks(self) -> None:
-        """For APPO: a copy of the whole network, values included."""
+        """For APPO: copies the whole network, including the value head."""
         self.target_network = make_target_network(self.network)
 
     def get_target_network_pairs(self) -> list[tuple[nn.Module, nn.Module]]:
-        """The network and its copy."""
+        """The network and its target network."""
         return [(self.network, self.target_network)]
 
     def forward_target(self, batch: dict[str, Any]) -> dict[str, Any]:
-        """The copy's logits."""
+        """The target network's logits."""
         outputs, _ = self.target_network(batch)
         return {TARGET_NETWORK_ACTION_DIST_INPUTS: self.target_network.logits(outputs, batch)}
 
@@ -101,7 +101,7 @@ class RecurrentPolicy(TorchRLModule, InferenceOnlyAPI, TargetNetworkAPI, ValueFu
         }
 
     def compute_values(self, batch: dict[str, Any], embeddings: Outputs | None = None) -> Tensor:
-        """State values, `[B, T]`; `embeddings` are the forward pass's, if there was one."""
+        """State values, `[B, T]`; `embeddings` are the outputs of the forward pass, if any."""
         if embeddings is None:
             embeddings, _ = self.network(batch)
         return self.network.values(embeddings)
@@ -109,12 +109,12 @@ class RecurrentPolicy(TorchRLModule, InferenceOnlyAPI, TargetNetworkAPI, ValueFu
 
 @dataclass(frozen=True)
 class Outputs:
-    """The LSTM's outputs of the steps that rows really have.
+    """The LSTM's outputs for the n real steps of a batch, without padding.
 
     Attributes:
         steps: `[n, units]`.
-        index: `[n]`, where each stands among the B * T steps of the rows; None: they are all there,
-            in order.
+        index: `[n]`, position of each step among the B * T entries of the rows; None if there is no
+            padding and the steps are in order.
         num_rows: B.
         num_steps: T.
     """
@@ -125,7 +125,7 @@ class Outputs:
     num_steps: int
 
     def in_rows(self, x: Tensor) -> Tensor:
-        """What was made of the steps, `[n, D]`, as rows `[B, T, D]`; 0 where they have none."""
+        """Scatters values of the real steps, `[n, D]`, into rows `[B, T, D]`; padding is 0."""
         if self.index is not None:
             rows = x.new_zeros(self.num_rows * self.num_steps, x.shape[-1])
             x = rows.index_copy(0, self.index, x)
@@ -138,7 +138,7 @@ class PolicyNetwork(nn.Module):
     Args:
         image_space: Box of uint8 images, (H, W, C).
         num_actions: A.
-        is_released: Whether the network is the authors' code's rather than the text's.
+        is_released: Whether to build the network of the authors' code instead of the paper's.
     """
 
     def __init__(self, image_space: gym.Space, num_actions: int, *, is_released: bool) -> None:
@@ -169,7 +169,7 @@ class PolicyNetwork(nn.Module):
         return {"h": torch.zeros(shape), "c": torch.zeros(shape)}
 
     def logits(self, outputs: Outputs, batch: dict[str, Any]) -> Tensor:
-        """Of the actions, `[B, T, A]`."""
+        """Action logits, `[B, T, A]`, with the action mask applied."""
         logits = outputs.in_rows(self.policy_head(outputs.steps))
         obs = batch[Columns.OBS]
         if isinstance(obs, Mapping) and ACTION_MASK in obs:
@@ -178,17 +178,17 @@ class PolicyNetwork(nn.Module):
         return logits
 
     def values(self, outputs: Outputs) -> Tensor:
-        """Of the states, `[B, T]`."""
+        """State values, `[B, T]`."""
         return outputs.in_rows(self.value_head(outputs.steps)).squeeze(-1)
 
     def forward(self, batch: dict[str, Any]) -> tuple[Outputs, dict[str, Tensor]]:
-        """LSTM outputs, and the state after the last step of each row."""
+        """Returns the LSTM outputs, and the state after the last step of each row."""
         obs = batch[Columns.OBS]
         images = obs[IMAGE] if isinstance(obs, Mapping) else obs  # [B, T, H, W, C]
         num_rows, num_steps = images.shape[:2]
         state = batch[Columns.STATE_IN]
-        h, c = state["h"].unbind(1), state["c"].unbind(1)  # of each layer, [B, units]
-        if num_steps == 1:  # acting: nothing to sort
+        h, c = state["h"].unbind(1), state["c"].unbind(1)  # per layer, [B, units]
+        if num_steps == 1:  # acting: no padding, nothing to sort
             steps, h, c = self._run(images.flatten(0, 1), [num_rows], h, c)
             outputs = Outputs(steps, None, num_rows, num_steps)
             return outputs, {"h": torch.stack(h, dim=1), "c": torch.stack(c, dim=1)}
@@ -196,14 +196,14 @@ class PolicyNetwork(nn.Module):
         lengths = batch.get(Columns.SEQ_LENS)
         if lengths is None:
             lengths = torch.full((num_rows,), num_steps, device=images.device)
-        # Rows end where their episode ends, and what lies beyond would be a third of the work and
-        # more. With the longest rows first, the rows still running at a step are a prefix.
+        # Rows end where their episode ends; computing the padding would add a third or more to the
+        # work. With the longest rows first, the rows still running at a step are a prefix.
         order = torch.argsort(lengths, descending=True, stable=True)
         back = torch.argsort(order)
         running = torch.arange(num_steps, device=images.device)[:, None] < lengths[order]  # [T, B]
         t, row = running.nonzero(as_tuple=True)  # [steps of all rows] each
         index = order[row] * num_steps + t
-        # Where the longest row ends before T, no row is left.
+        # If the longest row is shorter than T, no rows are left at the last steps: drop the zeros.
         rows_left = [rows for rows in running.sum(dim=1).tolist() if rows]
         steps, h, c = self._run(
             images.flatten(0, 1)[index], rows_left, [x[order] for x in h], [x[order] for x in c]
@@ -220,11 +220,11 @@ class PolicyNetwork(nn.Module):
         h: Sequence[Tensor],
         c: Sequence[Tensor],
     ) -> tuple[Tensor, list[Tensor], list[Tensor]]:
-        """Time-major steps through all layers.
+        """Runs time-major steps through all layers.
 
         Args:
-            images: `[steps of all rows, H, W, C]`: the first step of each row, the second ...
-            rows_left: How many rows, the first ones, have each of these steps.
+            images: `[steps of all rows, H, W, C]`: the first step of each row, then the second ...
+            rows_left: For each time step, the number of rows that have it; they are the first ones.
             h: Of each layer, `[B, units]`.
             c: The same.
 

@@ -1,9 +1,9 @@
 """Complete configs by name: the paper's text, the authors' released code, and two tuned ones.
 
-What differs is in `_PRESETS`, and as a table in docs/experiments.md; the rest is in `make_config`.
+`_PRESETS` has the differences, shown as a table in docs/experiments.md; `make_config` has the rest.
 Source: the paper's appendix A.2; what it leaves open follows the released code. PPO is not in the
-paper: its values are common ones, and the entropy's coefficient was tried by hand, as were some for
-the harder tasks that did not learn (docs/reproduction.md).
+paper: its values are common ones, but for the entropy coefficient, which was tried by hand. Values
+tried by hand on the harder tasks did not learn them (docs/reproduction.md).
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ from rllib_ride.wording import unknown
 
 @dataclasses.dataclass(frozen=True)
 class Preset:
-    """What differs between the presets, or is searched over; the rest is in `make_config`.
+    """The values that differ between presets or are searched over; `make_config` has the rest.
 
     Attributes:
         algorithm: `impala` or `ppo`.
-        network: Of the policy, `paper` or `released`.
-        lr: Learning rate that the policy starts with; it is annealed to 0.
-        anneal_frames: Frames over which it is; None: the run's own.
-        harder_intrinsic_lr: Rate of the intrinsic networks on the paper's harder tasks, unless
-            `intrinsic` has one. With 1e-4 and an epsilon of 1e-5, RIDE's bonus is gone before
-            N10-S10 is learned: docs/reproduction.md.
-        rmsprop_eps: Epsilon of RMSProp, of all networks. None: the policy has Adam, and the
-            intrinsic networks the paper's epsilon.
-        entropy_coeff: Coefficient of the policy's entropy. None: the paper's for task and method,
-            which is beside advantages as they are, not beside PPO's of unit variance.
-        unroll_length: Transitions a sequence, T.
-        num_envs: Environments, and so sequences a batch, B: an update is of B x T transitions.
+        network: The policy network, `paper` or `released`.
+        lr: Initial learning rate of the policy, annealed to 0.
+        anneal_frames: Frames over which `lr` is annealed; None: the length of the run.
+        harder_intrinsic_lr: Learning rate of the intrinsic networks on the paper's harder tasks,
+            unless `intrinsic` sets one. With 1e-4 and an epsilon of 1e-5, RIDE's bonus vanishes
+            before N10-S10 is learned: docs/reproduction.md.
+        rmsprop_eps: Epsilon of RMSProp for all networks. None: Adam for the policy, and the paper's
+            epsilon for the intrinsic networks.
+        entropy_coeff: Entropy coefficient of the policy. None: the paper's for task and method,
+            which assumes unnormalized advantages; PPO's are normalized to unit variance.
+        unroll_length: Transitions per sequence, T.
+        num_envs: Environments, and so sequences per batch, B: a batch has B x T transitions.
 
     Raises:
-        ValueError: If a value is none that can be trained with.
+        ValueError: If a value is invalid.
     """
 
     algorithm: str = "impala"
@@ -82,7 +82,7 @@ class Preset:
 
     @property
     def batch(self) -> int:
-        """Transitions a batch, B x T."""
+        """Transitions per batch, B x T."""
         return self.num_envs * self.unroll_length
 
 
@@ -106,11 +106,11 @@ _PRESETS = {
     ),
 }
 
-# Coefficient of the bonus and of the policy's entropy: the paper's appendix A.2, below table 2.
-# The baselines': "on all environments".
+# Coefficients of the bonus and of the policy's entropy: the paper's appendix A.2, below table 2.
+# For the baselines, the same "on all environments".
 _OF_THE_OTHERS = {"icm": (0.1, 0.0001), "rnd": (0.1, 0.0001), "count": (0.005, 0.0001)}
 
-# The group of tasks that the text gives larger coefficients.
+# The tasks to which the paper gives larger coefficients.
 _HARDER = (
     multiroom_id(7, 8),
     multiroom_id(10, 10),
@@ -118,7 +118,7 @@ _HARDER = (
     OBSTRUCTED_MAZE_ID,
 )
 
-# RIDE's by task, which its ablations share: the text has these eight.
+# For RIDE and its ablations, by task: the eight that the paper names.
 _OF_RIDE = {
     multiroom_id(7, 4): (0.1, 0.0005),
     NOISY_TV_ID: (0.1, 0.0005),
@@ -127,7 +127,7 @@ _OF_RIDE = {
     **dict.fromkeys(_HARDER, (0.5, 0.001)),
 }
 
-# Elsewhere, and that is in the paper's other experiments too: the text has none.
+# For all other tasks, including the paper's other experiments: the paper gives none.
 _OF_RIDE_ELSEWHERE = _OF_RIDE[multiroom_id(7, 4)]
 
 
@@ -147,7 +147,7 @@ def make_config(
     intrinsic: Mapping[str, Any] | None = None,
     values: Mapping[str, Any] | None = None,
 ) -> AlgorithmConfig:
-    """A config that trains in one process: `num_env_runners=0`, the learner beside it.
+    """Builds a config that trains in one process: `num_env_runners=0` and `num_learners=0`.
 
     Args:
         preset: One of `presets()`.
@@ -156,11 +156,11 @@ def make_config(
         env_options: Keyword arguments of the environment.
         frames: Length of the run, over which the paper anneals the policy's learning rate.
         seed: Of environments, networks and actions.
-        intrinsic: More of `add_intrinsic_reward`'s settings; they win over the preset's.
-        values: Fields of `Preset` to have in place of the preset's own.
+        intrinsic: Other settings of `add_intrinsic_reward`; they override the preset's.
+        values: Fields of `Preset` that override the preset's.
 
     Raises:
-        ValueError: If a name or a setting is unknown, or the environment not supported.
+        ValueError: If a name or setting is unknown, or the environment is not supported.
     """
     if preset not in _PRESETS:
         raise ValueError(unknown("preset", preset, _PRESETS))
@@ -194,13 +194,13 @@ def make_config(
 
 
 def _impala(preset: Preset) -> AlgorithmConfig:
-    """IMPALA as the released code has it."""
+    """IMPALA as in the released code."""
     config = IMPALAConfig().training(grad_clip=40.0, vf_loss_coeff=0.5, num_epochs=1)
     return config.rl_module(rl_module_spec=_policy(preset))
 
 
 def _ppo(preset: Preset) -> AlgorithmConfig:
-    """PPO without the KL loss, which RLlib has beside the clip."""
+    """PPO without the KL loss that RLlib adds to the clipped objective."""
     config = PPOConfig().training(
         lambda_=0.95,
         clip_param=0.2,
@@ -210,7 +210,7 @@ def _ppo(preset: Preset) -> AlgorithmConfig:
         num_epochs=4,
         minibatch_size=min(512, preset.batch),
     )
-    # It learns from an episode in pieces of so many steps.
+    # A recurrent policy trains on sequences of at most `max_seq_len` steps.
     return config.rl_module(rl_module_spec=_policy(preset, max_seq_len=32))
 
 
@@ -221,9 +221,9 @@ def _policy(preset: Preset, **model_config: Any) -> RLModuleSpec:
 
 
 def _coefficients(method: str, env: str) -> tuple[float, float]:
-    """Of the bonus and of the policy's entropy, as the paper's grid search found them.
+    """Coefficients of the bonus and of the policy's entropy, from the paper's grid search.
 
-    Methods that the text gives none for, plain IMPALA and those not of the paper, have RIDE's.
+    Methods for which the paper gives none (plain IMPALA, and those not in the paper) use RIDE's.
     """
     if method in _OF_THE_OTHERS:
         return _OF_THE_OTHERS[method]

@@ -1,4 +1,4 @@
-"""What a run of an intrinsic reward is made of, beside RLlib's own settings."""
+"""Settings of an intrinsic reward, and the names it uses in batches, metrics and configs."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 
 INTRINSIC_MODULE_ID = "intrinsic"
-"""Module ID of the intrinsic networks, beside RLlib's `default_policy`."""
+"""Module ID of the intrinsic networks; the policy's is RLlib's `default_policy`."""
 
 INTRINSIC_REWARDS = "intrinsic_rewards"
-"""Batch column: the bonus before its coefficient, `[B, T + 1]`, zero where nothing was done."""
+"""Batch column: the bonus before its coefficient, `[B, T + 1]`, zero where no action was taken."""
 
 EPISODIC_COUNTS = "episodic_counts"
-"""Batch column: N_ep of the state each transition led to, the visit just made included."""
+"""Batch column: N_ep of the state each transition led to, including this visit."""
 
 STATE_KEYS = "state_keys"
 """Batch column: the 64-bit key of the state each transition led to."""
@@ -29,21 +29,21 @@ T_STARTED = "t_started"
 """Batch column: the step of its episode at which each row begins, `[B]`."""
 
 ENV_FRAMES = "env_frames_lifetime"
-"""Metric of games: frames shown so far, of which an action that is repeated takes several."""
+"""Metric of games: frames shown so far; an action that is repeated takes several."""
 
 SKIPPED_UPDATES = "skipped_updates"
-"""Metric of the policy: updates not applied, because a number in them was not finite, so far."""
+"""Metric of the policy: updates skipped so far because of a number that was not finite."""
 
 PARTS_OF_LOSS: Mapping[str, str] = {
     "policy_loss": "policy_loss",
     "vf_loss": "value_loss",
-    # IMPALA's `vf_loss` is a sum: of two keys with one name the later counts.
+    # IMPALA's `vf_loss` is a sum. It also logs `mean_vf_loss`, which wins because it comes later.
     "mean_pi_loss": "policy_loss",
     "mean_vf_loss": "value_loss",
     "entropy": "entropy",
     "mean_kl_loss": "kl_loss",
 }
-"""Metrics of the policy: parts of its loss, as IMPALA, APPO and PPO call them, with our names."""
+"""Metrics of the policy's loss: names in IMPALA, APPO and PPO, mapped to this package's names."""
 
 _KEY_IN_LEARNER_CONFIG = "intrinsic"
 
@@ -55,35 +55,35 @@ PAPER_RMSPROP: Mapping[str, Any] = {"alpha": 0.99, "eps": 0.01, "momentum": 0.0}
 class IntrinsicSettings:
     """Settings of `add_intrinsic_reward`.
 
-    The defaults are those of the paper (its appendix A.2) and its code, but for three: `counts`,
-    which suits any environment here, and `sum_over_time` and `rmsprop`, which leave loss and policy
-    to RLlib. `add_intrinsic_reward` itself chooses `"full"` counts where there are any, and the
-    presets of IMPALA set the others.
+    The defaults are those of the paper (appendix A.2) and its code, with three exceptions: `counts`
+    works in any environment, and `sum_over_time` and `rmsprop` keep RLlib's loss and the policy's
+    optimizer. `add_intrinsic_reward` chooses `"full"` counts if the environment reports state keys.
+    The IMPALA presets set the other two as in the paper.
 
     Attributes:
-        method: Name of a registered method, or `"none"` for the same learner without a bonus.
+        method: Name of a registered method, or `"none"` for the same Learner without a bonus.
         coef: Weight of the bonus in the reward, w_ir of the paper's table 2.
-        counts: What counts as one state for N_ep, and for the method Count: `"full"`, the
-            environment's own key (infos with a `state_key`; MiniGrid's is the whole grid with the
-            agent in it), `"view"`, the observation itself, or `"none"`: N_ep is always 1. For a
-            method that reads neither keys nor counts nobody counts.
-        observation_key: Which entry of a Dict observation the intrinsic networks and the view's
-            counts see. None: the observation itself, or a Dict's `"image"`, `"observations"` or
-            `"observation"`, or the only one there is.
-        extrinsic_reward: Whether the policy learns from the environment's reward at all. If not,
-            it has the bonus alone; the returns logged are still the environment's.
-        lr: Learning rate of the intrinsic networks. It is never annealed.
-        reward_clip: The summed reward is clipped to `[-reward_clip, reward_clip]`; None: not.
-        time_limit_is_terminal: Whether a time limit ends the return, as in the paper's code; if
-            not, the value of the last state is bootstrapped.
+        counts: What identifies a state for N_ep and for the method Count. `"full"`: the
+            environment's `state_key` in its infos (MiniGrid's covers the whole grid and the agent).
+            `"view"`: the observation. `"none"`: nothing, N_ep is always 1. If the method reads
+            neither keys nor counts, nothing is counted.
+        observation_key: Entry of a Dict observation that the intrinsic networks and `"view"` counts
+            see. None: the first of `"image"`, `"observations"` and `"observation"` that exists, or
+            the only entry. Observations that are no Dict are seen whole.
+        extrinsic_reward: Whether the policy learns from the environment's reward. If not, it learns
+            from the bonus alone; the logged returns are still the environment's.
+        lr: Learning rate of the intrinsic networks; never annealed.
+        reward_clip: Clips the summed reward to `[-reward_clip, reward_clip]`; None: no clip.
+        time_limit_is_terminal: Whether a time limit counts as terminal, as in the paper's code. If
+            not, the return is bootstrapped from the value of the last state.
         sum_over_time: Whether the RL loss is a sum over time and a mean over sequences, as in the
-            paper's code, or RLlib's mean over both. With a gradient clip the two differ by more
-            than a learning rate.
-        rmsprop: Arguments of `torch.optim.RMSprop` for all networks. None leaves the policy to
-            RLlib's own optimizer; the intrinsic networks then use the paper's values.
+            paper's code, or RLlib's mean over both. With gradient clipping, rescaling the learning
+            rate does not make up for the difference.
+        rmsprop: Arguments of `torch.optim.RMSprop` for all networks. None: the policy keeps RLlib's
+            optimizer, and the intrinsic networks use the paper's values.
         method_config: Keyword arguments of the method's class.
-        on_nonfinite: What to do where a loss, the bonus or a gradient is not finite: `"stop"` with
-            an error that names it, or `"skip"` the update and count it.
+        on_nonfinite: What to do if a loss, the bonus or a gradient is not finite: `"stop"` with an
+            error that names it, or `"skip"` the update and count it.
     """
 
     method: str = "ride"
@@ -122,11 +122,11 @@ class IntrinsicSettings:
 
     @property
     def has_bonus(self) -> bool:
-        """Whether there is an intrinsic module at all."""
+        """Whether there is an intrinsic module."""
         return self.method != "none"
 
     def store_in(self, config: AlgorithmConfig) -> None:
-        """Puts these settings where Learner and EnvRunner find them."""
+        """Stores these settings in `learner_config_dict`, where Learner and EnvRunner find them."""
         config.learners(
             learner_config_dict={
                 **config.learner_config_dict,
@@ -136,12 +136,12 @@ class IntrinsicSettings:
 
     @staticmethod
     def are_in(config: AlgorithmConfig) -> bool:
-        """Whether `store_in` has put settings into a config."""
+        """Whether a config holds settings from `store_in`."""
         return _KEY_IN_LEARNER_CONFIG in config.learner_config_dict
 
     @classmethod
     def of(cls, config: AlgorithmConfig) -> IntrinsicSettings:
-        """Reads the settings that `store_in` put into a config.
+        """Reads the settings that `store_in` stored in a config.
 
         Raises:
             ValueError: If the config has none.

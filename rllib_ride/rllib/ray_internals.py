@@ -1,9 +1,9 @@
-"""What this package takes from RLlib without RLlib's promise to keep it.
+"""All uses of RLlib's private or unstable API, written for Ray 2.60.
 
-Written for Ray 2.60: what its next release breaks is here, or in one of two methods that their own
-classes have to override, `_update` (`finite_updates.py`, `learner.py`) and
-`_update_module_kl_coeff` (`learner.py`). `experiments/tune_internals.py` is the same for Tune, to
-which `experiments/asha.py` adds `_trial_info`.
+A new Ray release can break only this file and two private methods that other files override:
+`_update` (`finite_updates.py`, `learner.py`) and `_update_module_kl_coeff` (`learner.py`).
+`experiments/tune_internals.py` is the same for Tune, except for `_trial_info` in
+`experiments/asha.py`.
 """
 
 from __future__ import annotations
@@ -48,23 +48,23 @@ if TYPE_CHECKING:
     from ray.rllib.algorithms.algorithm import Algorithm
 
 EPISODE_RETURN_SQUARED_MEAN = "episode_return_squared_mean"
-"""Metric beside RLlib's `episode_return_mean`: their standard deviation merges over runners."""
+"""Metric: with RLlib's `episode_return_mean` it gives the standard deviation over all runners."""
 
 _STATE_AFTER_UPDATE = "_rl_module_state_after_update"
 _STEP_CALLBACKS = ("on_episode_created", "on_episode_start", "on_episode_step", "on_episode_end")
 
 
 class BaseEnvRunner(TellingErrors):
-    """RLlib's runner, with what both of this package's have in common."""
+    """RLlib's EnvRunner, extended by what both of this package's runners share."""
 
     @property
     def vector_env(self) -> gym.vector.VectorEnv:
-        """The environments, without RLlib's wrapper that makes N dicts of their infos each step."""
+        """The environments without RLlib's wrapper, which makes N info dicts at each step."""
         assert self.env is not None
         return self.env.env
 
     def make_env(self) -> None:
-        """Builds the vector environment as RLlib does; refuses one that resets in another way."""
+        """Builds the vector environment as RLlib does; requires autoreset mode NEXT_STEP."""
         super().make_env()
         mode = self.vector_env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP)
         if mode != AutoresetMode.NEXT_STEP:
@@ -72,16 +72,16 @@ class BaseEnvRunner(TellingErrors):
                 f"vector environment {self.config.env} has autoreset_mode {mode}; "
                 f"want {AutoresetMode.NEXT_STEP}"
             )
-        # Within RLlib's wrapper: a wrapper that is dropped closes its environment.
+        # Inserted inside RLlib's wrapper: dropping that wrapper would close the environment.
         self.env.env = WatchedEnv(self.vector_env, self._env_name())
 
     def _env_name(self) -> str:
-        """For messages."""
+        """The environment's name in error messages."""
         name = self.config.env if isinstance(self.config.env, str) else self.config.env.__name__
         return f"{name} in EnvRunner {self.worker_index}" if self.worker_index else name
 
     def _try_env_step(self, actions: Any) -> Any:
-        """As RLlib's, whose error for one of the environment says nothing."""
+        """As RLlib's, but raises an `EnvironmentFault` itself: RLlib's own error has no message."""
         try:
             return super()._try_env_step(actions)
         except RuntimeError as error:
@@ -95,12 +95,12 @@ class BaseEnvRunner(TellingErrors):
         self.metrics.log_value(
             EPISODE_RETURN_SQUARED_MEAN,
             ret**2,
-            window=math.ceil(episodes / (self.config.num_env_runners or 1)),  # as RLlib's
+            window=math.ceil(episodes / (self.config.num_env_runners or 1)),  # as in RLlib
         )
 
 
 class LockStepEnvRunner(BaseEnvRunner, abc.ABC):
-    """RLlib's runner with its loop over steps left to a subclass, and names for its private parts.
+    """RLlib's EnvRunner with public names for its private parts; subclasses write the step loop.
 
     Weights, metrics, checkpoints and fault tolerance are RLlib's.
     """
@@ -117,7 +117,7 @@ class LockStepEnvRunner(BaseEnvRunner, abc.ABC):
 
     @abc.abstractmethod
     def start_episodes(self, seeds: list[int] | None) -> None:
-        """Resets all environments, with a seed for each if the run has one."""
+        """Resets all environments, with one seed for each if the run is seeded."""
 
     @abc.abstractmethod
     def sample_fragment(self, num_steps: int, explore: bool) -> list[SingleAgentEpisode]:
@@ -125,12 +125,12 @@ class LockStepEnvRunner(BaseEnvRunner, abc.ABC):
 
     @property
     def device(self) -> Any:
-        """Where the module acts."""
+        """Device of the module."""
         return self._device
 
     @property
     def has_episodes(self) -> bool:
-        """Whether the next fragment goes on with episodes; if not, it starts some."""
+        """Whether the next fragment continues the running episodes or resets all environments."""
         return not self._needs_initial_reset
 
     @has_episodes.setter
@@ -138,12 +138,12 @@ class LockStepEnvRunner(BaseEnvRunner, abc.ABC):
         self._needs_initial_reset = not value
 
     def log_fragment(self, transitions: int, episodes: int) -> None:
-        """Counts what was sampled."""
+        """Logs the numbers of sampled transitions and ended episodes."""
         self._increase_sampled_metrics(transitions, episodes)
         self._log_env_steps(metric=self._metrics_num_env_steps_sampled, num_steps=transitions)
 
     def log_episode(self, length: int, return_: float, seconds: float) -> None:
-        """Logs an episode that has ended, whichever fragments it was sampled in."""
+        """Logs an ended episode, which may span several fragments."""
         self._log_episode_metrics(length, return_, seconds)
 
     def _sample(
@@ -156,7 +156,7 @@ class LockStepEnvRunner(BaseEnvRunner, abc.ABC):
         force_reset: bool = False,
     ) -> list[SingleAgentEpisode]:
         if num_timesteps is None or random_actions:
-            # Whole episodes, as evaluation wants them: RLlib's own way, one step at a time.
+            # Whole episodes, as evaluation asks for: RLlib's own loop, one step at a time.
             self.has_episodes = False
             episodes = super()._sample(
                 num_timesteps=num_timesteps,
@@ -165,26 +165,26 @@ class LockStepEnvRunner(BaseEnvRunner, abc.ABC):
                 random_actions=random_actions,
                 force_reset=force_reset,
             )
-            self.has_episodes = False  # the two ways do not share episodes
+            self.has_episodes = False  # the two loops do not share episodes
             return episodes
         if force_reset or not self.has_episodes:
             self.start_episodes(self._seeds())
-        self.has_episodes = False  # until the fragment is whole: half of one is lost
+        self.has_episodes = False  # until the fragment is complete: a part of one is lost
         episodes = self.sample_fragment(math.ceil(num_timesteps / self.num_envs), explore)
         if isinstance(self.config, PPOConfig):
-            # Steps that only reset are no transitions, and for one that is missing PPO would sample
-            # all over again. (V-trace's rows are whole fragments.)
+            # Resets are not transitions. If a single one is missing, PPO would sample another round
+            # from all runners. (V-trace takes whole fragments, so its rows need no filling.)
             while (missing := num_timesteps - sum(map(len, episodes))) > 0:
                 episodes += self.sample_fragment(math.ceil(missing / self.num_envs), explore)
         self.has_episodes = True
         return episodes
 
     def _seeds(self) -> list[int] | None:
-        """A seed for each environment of each runner, new ones at each start.
+        """Unique seeds for the environments of this runner, new ones at each start.
 
-        RLlib's seeds of two runners differ by 1, and so do those of two environments in a runner:
-        runner 1's second environment would be runner 2's first. The frames sampled so far are part
-        of a seed, or a run interrupted often would see the same first levels again and again.
+        RLlib's seeds differ by 1 between runners and by 1 between environments of a runner, so the
+        second environment of runner 1 would equal the first of runner 2. The frames sampled so far
+        enter the seeds; otherwise a run that is often interrupted would repeat its first levels.
         """
         if self.config.seed is None:
             return None
@@ -196,19 +196,19 @@ class LockStepEnvRunner(BaseEnvRunner, abc.ABC):
 
 
 class LearnerInternals(TorchLearner):
-    """RLlib's Learner with names for its private parts, for modules with nothing to train too."""
+    """RLlib's Learner with public names for its private parts; accepts modules without training."""
 
     @property
     def num_updates(self) -> int:
-        """Batches taken up so far, those before a checkpoint included."""
+        """Batches processed so far, including those before a checkpoint."""
         return int(self._weights_seq_no)
 
     def append_to_pipeline(self, piece: ConnectorV2) -> None:
-        """Adds a piece at the end of the Learner's connectors."""
+        """Appends a piece to the Learner's connector pipeline."""
         self._learner_connector.append(piece)
 
     def _make_modules_ddp_if_necessary(self) -> None:
-        """As RLlib's, but for modules with nothing to train: PyTorch refuses to share those."""
+        """As RLlib's, but skips modules with nothing to train, which PyTorch's DDP refuses."""
         idle = {
             module_id: self.module[module_id]
             for module_id in self.module.keys()  # noqa: SIM118  (no dict)
@@ -222,31 +222,31 @@ class LearnerInternals(TorchLearner):
 
 
 class FailingLoudly(IMPALATorchLearner):
-    """IMPALA's Learner, but for an error in its learner thread: here it ends the update.
+    """IMPALA's Learner, but `update` raises errors of the learner thread.
 
-    RLlib's thread dies of it, and the next update waits for the dead thread for ever. A minibatch
-    has at least one row.
+    In RLlib such an error kills the thread, and a later update waits for it forever. Also makes
+    sure that a minibatch has at least one row.
     """
 
     def build(self) -> None:
-        """Builds as usual, with a guard around what the thread calls."""
+        """Builds as usual, then guards the function that the learner thread calls."""
         self._failure: BaseException | None = None
         super().build()
         self._learner_thread._update_method = self._guarded_update
 
     def before_learning(self, batch: dict[str, Any]) -> None:
-        """Called by the learner thread with each batch, `{module ID: columns}`, it takes up."""
+        """Hook: the learner thread calls it with each new batch, `{module ID: columns}`."""
 
     def update(self, *args: Any, **kwargs: Any) -> Any:
-        """As RLlib's.
+        """As RLlib's, but deterministic with a local Learner, and raises the thread's errors.
 
-        In one process the policy's weights for the EnvRunner are those of the update before this
-        one. RLlib reads them while the learner thread is about to replace them: which of the two
-        it gets would depend on the threads' speed, and two runs of one seed would differ.
+        With a local Learner, returns the policy's weights after the previous update, for the
+        EnvRunner. RLlib reads them while the learner thread may be replacing them: which version it
+        gets would depend on thread timing, and two runs with the same seed would differ.
 
         Raises:
-            NonFiniteError: If the learner thread has failed with it.
-            RuntimeError: If it has failed with any other error, which is the cause.
+            NonFiniteError: If the learner thread has raised it.
+            RuntimeError: If the learner thread has raised any other error; that is its cause.
         """
         before = None
         if self.config.num_learners == 0 and kwargs.pop("return_state", False):
@@ -270,10 +270,10 @@ class FailingLoudly(IMPALATorchLearner):
         minibatch_size: int | None = None,
         **kwargs: Any,
     ) -> None:
-        if self._failure is not None:  # batches that wait; the first failure is the one to tell
+        if self._failure is not None:  # drop batches still queued: the first failure is reported
             return
         if minibatch_size is not None:
-            # RLlib counts the bootstrap step of each row too: a minibatch of T would have no row.
+            # RLlib counts the bootstrap step of each row: a minibatch of T steps would have no row.
             num_steps = self.config.get_rollout_fragment_length()
             minibatch_size = minibatch_size // num_steps * (num_steps + 1)
         try:
@@ -286,12 +286,12 @@ class FailingLoudly(IMPALATorchLearner):
 
 
 def update_all_learners_or_none(*, algorithm: Algorithm, **kwargs: Any) -> None:
-    """Has remote Learners do the same updates; an `on_algorithm_init` callback.
+    """`on_algorithm_init` callback: sends each update to all remote Learners or to none.
 
-    RLlib hands an update only to the Learners with less than `max_requests_in_flight_per_learner`
-    of them waiting. One with an update more than the others waits for them to average its
-    gradients: for ever, once RLlib waits for it in turn, as to save a checkpoint. Here an update is
-    dropped, and counted as dropped, as soon as one Learner has no room for it.
+    RLlib sends an update only to Learners with fewer than `max_requests_in_flight_per_learner`
+    requests waiting. A Learner with one update more than the others waits for them to average
+    gradients. It waits forever if RLlib then waits for it, as when saving a checkpoint. So an
+    update is dropped, and counted as dropped, if any Learner has no room for it.
     """
     group = algorithm.learner_group
     if group.is_local:
@@ -309,7 +309,7 @@ def update_all_learners_or_none(*, algorithm: Algorithm, **kwargs: Any) -> None:
 
 
 def skipped_in_lock_step(config: AlgorithmConfig) -> list[str]:
-    """Names of what a config asks for and a lock-step runner would pass over in silence."""
+    """Names of the callbacks and connectors in a config that a lock-step runner never calls."""
     callbacks = [
         name
         for name in _STEP_CALLBACKS
@@ -323,18 +323,18 @@ def skipped_in_lock_step(config: AlgorithmConfig) -> list[str]:
 
 
 def custom_connectors(config: AlgorithmConfig) -> list[str]:
-    """Names of the connectors between environment and module that the user has set."""
+    """Names of the user's connectors between environment and module."""
     names = ("env_to_module_connector", "module_to_env_connector")
     return [name for name in names if getattr(config, f"_{name}") is not None]
 
 
 def refuse_unsupported_sampling(config: AlgorithmConfig) -> None:
-    """Refuses ways of sampling that an intrinsic reward does not work with.
+    """Refuses sampling settings that an intrinsic reward does not work with.
 
     Raises:
-        ValueError: Names it.
+        ValueError: Names the setting.
     """
-    # To evaluate, RLlib itself asks for whole episodes; nobody learns from those.
+    # RLlib itself sets whole episodes for evaluation, where nothing is learned.
     if config.batch_mode != "truncate_episodes" and not config.in_evaluation:
         raise ValueError(
             f"batch_mode={config.batch_mode!r} is not supported with an intrinsic reward; "
@@ -348,13 +348,13 @@ def refuse_unsupported_sampling(config: AlgorithmConfig) -> None:
 
 
 def tell_if_padded(shared_data: dict[str, Any] | None, is_padded: Mapping[str, bool]) -> None:
-    """Tells the Learner of which modules, by ID, the batch has zero-padded rows.
+    """Tells the Learner for which modules the batch has zero-padded rows.
 
-    Those are shuffled and split whole.
+    RLlib shuffles and splits such batches by whole rows.
 
     Args:
-        shared_data: What a Learner's connectors share; None: nobody asks.
-        is_padded: By module ID.
+        shared_data: Data shared by a Learner's connectors; None: does nothing.
+        is_padded: Whether rows are padded, by module ID.
     """
     if shared_data is not None:
         for module_id, padded in is_padded.items():
@@ -362,7 +362,7 @@ def tell_if_padded(shared_data: dict[str, Any] | None, is_padded: Mapping[str, b
 
 
 def plugs_in_use(config: AlgorithmConfig) -> list[str]:
-    """Names of the settings in which a config already has a class or connector of its own."""
+    """Names of the settings for which a config already has a custom class or connector."""
     names = {
         "env_runner_cls": config.env_runner_cls,
         "learner_class": config._learner_class,
@@ -372,24 +372,24 @@ def plugs_in_use(config: AlgorithmConfig) -> list[str]:
 
 
 def policy_spec(config: AlgorithmConfig) -> RLModuleSpec | None:
-    """The policy's RLModuleSpec, if the config names one; its model_config alone names none."""
+    """The policy's RLModuleSpec if the config has one; a `model_config` alone is not a spec."""
     spec = multi_module_spec(config)
     return spec.rl_module_specs[DEFAULT_MODULE_ID] if spec else config._rl_module_spec
 
 
 def multi_module_spec(config: AlgorithmConfig) -> MultiRLModuleSpec | None:
-    """The config's spec of several RLModules, if it has one."""
+    """The config's MultiRLModuleSpec, if it has one."""
     spec = config._rl_module_spec
     return spec if isinstance(spec, MultiRLModuleSpec) else None
 
 
 def has_model_config(config: AlgorithmConfig) -> bool:
-    """Whether the user has described a network to RLlib's default module."""
+    """Whether the user has set a `model_config`, which describes RLlib's default network."""
     return bool(config._model_config)
 
 
 def make_single_env(config: AlgorithmConfig) -> Any:
-    """One environment, made from the config's class, Tune name or Gymnasium id."""
+    """Makes one environment from the config's class, Tune name or Gymnasium id."""
     context = EnvContext(config.env_config, worker_index=0)
     if isinstance(config.env, str):
         if is_tune_env(config.env):
@@ -399,15 +399,16 @@ def make_single_env(config: AlgorithmConfig) -> Any:
 
 
 def is_tune_env(name: str) -> bool:
-    """Whether `ray.tune.register_env` has this name."""
+    """Whether the name is registered with `ray.tune.register_env`."""
     return _global_registry.contains(ENV_CREATOR, name)
 
 
 def weights_on_their_way(algorithm: Algorithm) -> dict[str, Any]:
-    """The weights that a local EnvRunner acts with, and when it is to have those after them.
+    """The weights of a local EnvRunner, and the state of the pending weight synchronization.
 
-    IMPALA hands over the weights of one update after the next one. A local Learner's are then in
-    its queue; they are the Learner's own, and not kept twice.
+    IMPALA hands over the weights of an update after the next one. Until then they are in a local
+    Learner's queue. Those equal the Learner's current weights, so only whether they are queued is
+    saved.
     """
     runner, learner = algorithm.env_runner, algorithm.learner_group._learner
     weights = {"acting": runner.module.get_state(), "seq_no": runner._weights_seq_no}
@@ -418,7 +419,7 @@ def weights_on_their_way(algorithm: Algorithm) -> dict[str, Any]:
 
 
 def set_weights_on_their_way(algorithm: Algorithm, weights: dict[str, Any]) -> None:
-    """Puts back what `weights_on_their_way` gave, after the Learner's own are restored."""
+    """Restores what `weights_on_their_way` returned; restore the Learner's weights first."""
     runner, learner = algorithm.env_runner, algorithm.learner_group._learner
     runner.module.set_state(weights["acting"])
     runner._weights_seq_no = weights["seq_no"]
@@ -432,19 +433,19 @@ def set_weights_on_their_way(algorithm: Algorithm, weights: dict[str, Any]) -> N
 
 
 def module_folder(checkpoint: Path, module_id: str = DEFAULT_MODULE_ID) -> Path:
-    """Where a checkpoint of an Algorithm keeps an RLModule, for `RLModule.from_checkpoint`."""
+    """Folder of an RLModule in an Algorithm's checkpoint, for `RLModule.from_checkpoint`."""
     return checkpoint / "learner_group" / "learner" / "rl_module" / module_id
 
 
 def checkpoint_config(checkpoint: Path) -> dict[str, Any]:
-    """The config, as a dict, that a checkpoint's Algorithm was built with."""
+    """The config of a checkpoint's Algorithm, as a dict."""
     made_with = _unpickle(checkpoint / "class_and_ctor_args.pkl")
     (config, *_), _ = made_with["ctor_args_and_kwargs"]
     return config
 
 
 def checkpoint_frames(checkpoint: Path) -> int:
-    """Transitions that a checkpoint's Algorithm had sampled."""
+    """Number of transitions that a checkpoint's Algorithm had sampled."""
     metrics = MetricsLogger(root=True)
     metrics.set_state(_unpickle(checkpoint / "algorithm_state.pkl")["metrics_logger"])
     return int(metrics.peek((ENV_RUNNER_RESULTS, NUM_ENV_STEPS_SAMPLED_LIFETIME), default=0))

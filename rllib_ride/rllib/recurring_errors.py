@@ -1,4 +1,4 @@
-"""EnvRunners in other processes: an error that comes again and again ends the training."""
+"""Ends training if a remote EnvRunner fails again and again."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 from ray.rllib.env.single_agent_env_runner import SingleAgentEnvRunner
 
 MOST_IN_A_ROW = 3
-"""Errors of one EnvRunner without a whole fragment in between that training ends with."""
+"""Consecutive errors of one EnvRunner, with no complete fragment in between, that end training."""
 
 
 class TellingErrors(SingleAgentEnvRunner):
-    """Hands errors of sampling over, and makes its environments anew after one.
+    """An EnvRunner that survives sampling errors: it reports them and rebuilds its environments.
 
-    RLlib would wait a minute and end the process; Ray starts it again, and nobody counts. A process
-    that is killed is still started again, any number of times.
+    RLlib would wait a minute and exit the process; Ray would restart it any number of times, as
+    nothing counts the errors. Killed processes are still restarted without limit.
     """
 
     env: Any  # RLlib declares None
@@ -27,16 +27,16 @@ class TellingErrors(SingleAgentEnvRunner):
 
     @property
     def recurring_error(self) -> str | None:
-        """What the last error says, if there have been `MOST_IN_A_ROW`."""
+        """The last error's message after `MOST_IN_A_ROW` consecutive errors, else None."""
         if self._errors_in_a_row < MOST_IN_A_ROW:
             return None
         return f"{type(self._last_error).__name__}: {self._last_error}"
 
     def sample(self, **kwargs: Any) -> list[Any]:
-        """As RLlib's; the first one after an error begins with new environments.
+        """As RLlib's, but rebuilds the environments after an error.
 
-        A local runner, which has none beside remote ones, makes its own: IMPALA asks it to stand in
-        when all of those are away.
+        Also builds them if there are none: next to remote runners, the local runner has no
+        environments, but IMPALA lets it sample when all remote ones are down.
         """
         try:
             if self.env is None or self._last_error is not None:
@@ -50,7 +50,7 @@ class TellingErrors(SingleAgentEnvRunner):
         return episodes
 
     def apply(self, func: Any, *args: Any, **kwargs: Any) -> Any:
-        """Calls a function with this runner, as RLlib's; hands an error of `sample` over."""
+        """As RLlib's, but raises an error of `sample` to the caller instead of exiting."""
 
         def call(runner: TellingErrors, *args: Any, **kwargs: Any) -> Any:
             try:
@@ -74,22 +74,22 @@ class TellingErrors(SingleAgentEnvRunner):
 
 
 class _Failed:
-    """An error on its way around RLlib's own treatment."""
+    """Carries an error past RLlib's `apply`, which would exit the process."""
 
     def __init__(self, error: Exception) -> None:
         self.error = error
 
 
 class EndRecurringErrors:
-    """For RLlib's `on_env_runners_recreated`: asks EnvRunners that are back why they were away."""
+    """`on_env_runners_recreated` callback: checks returned EnvRunners for recurring errors."""
 
     def __call__(
         self, *, env_runner_group: Any, env_runner_indices: list[int], **kwargs: Any
     ) -> None:
-        """Ends the training if one of them fails again and again.
+        """Ends training if one of the EnvRunners has a recurring error.
 
         Raises:
-            RuntimeError: With what the last error says.
+            RuntimeError: With the message of the last error.
         """
         errors = env_runner_group.foreach_env_runner(
             lambda runner: runner.recurring_error,

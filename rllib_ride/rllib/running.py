@@ -1,9 +1,9 @@
-"""What runs on between two updates, saved so that a resumed trial takes the very same steps.
+"""Saves the state of sampling, so that a resumed trial takes exactly the same steps.
 
-RLlib's checkpoints hold what was learned. In one process (`num_env_runners=0`, `num_learners=0`)
-the rest can be kept too: the environments in the middle of their episodes, the policy's recurrent
-state, the counts of the running episodes, every random generator, and the weights that are on
-their way to the EnvRunner, which acts with those of some updates ago.
+RLlib's checkpoints hold what was learned. In a single process (`num_env_runners=0`,
+`num_learners=0`) the rest can be saved too: environments in mid-episode, the policy's recurrent
+state, the counts of the running episodes, all random generators, and the weights not yet
+synchronized to the EnvRunner, which acts with those of some updates ago.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FILE = "running.pkl"
 
 
 def save_running(algorithm: Algorithm, folder: str | Path) -> None:
-    """Writes what `load_running` goes on with; nothing where the episodes cannot be kept."""
+    """Writes the state for `load_running`; nothing if the running episodes cannot be saved."""
     runner = algorithm.env_runner
     if not _in_one_process(algorithm) or (episodes := runner.running_episodes()) is None:
         return
@@ -39,7 +39,7 @@ def save_running(algorithm: Algorithm, folder: str | Path) -> None:
 
 
 def load_running(algorithm: Algorithm, folder: str | Path) -> None:
-    """Goes on in the middle of the episodes, after all else of the checkpoint is restored.
+    """Resumes the running episodes; restore the rest of the checkpoint first.
 
     Without the file, or with another number of processes or environments, new episodes begin.
     """
@@ -61,6 +61,6 @@ def _in_one_process(algorithm: Algorithm) -> bool:
     return (
         config.num_env_runners == 0
         and config.num_learners == 0
-        and getattr(config, "broadcast_interval", 1) == 1  # or IMPALA is not in step with itself
+        and getattr(config, "broadcast_interval", 1) == 1  # else IMPALA cannot be resumed exactly
         and isinstance(algorithm.env_runner, BatchedEnvRunner)
     )

@@ -1,4 +1,4 @@
-"""What fits an environment's spaces: the policy for them, and what is refused by name."""
+"""Checks an environment's spaces and chooses the policy for them."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def check_spaces(
     action_space: gym.Space,
     settings: IntrinsicSettings,
 ) -> None:
-    """Refuses unsupported spaces now rather than when the first Learner is built.
+    """Refuses unsupported spaces now instead of when the first Learner is built.
 
-    Custom connectors may make of the spaces what they like, but for actions: those are stored as
-    the policy chose them.
+    With custom connectors, which may change the spaces, only the actions are checked for being
+    arrays: they are stored as the policy chose them.
 
     Raises:
         ValueError: The message names environment and space, and says what is supported.
@@ -61,10 +61,10 @@ def check_spaces(
 def policy_for(
     config: AlgorithmConfig, observation_space: gym.Space, action_space: gym.Space
 ) -> RLModuleSpec:
-    """The user's own module, or the paper's where it fits, or RLlib's.
+    """The policy's spec: the user's module, else the paper's if it fits the spaces, else RLlib's.
 
     Raises:
-        ValueError: The module cannot be built on these spaces.
+        ValueError: The module does not support these spaces.
     """
     spec = policy_spec(config)
     connectors = bool(custom_connectors(config))
@@ -85,7 +85,7 @@ def policy_for(
 
 
 def has_bytes(space: gym.Space) -> bool:
-    """Whether observations are bytes, or a Dict's or Tuple's entries are."""
+    """Whether observations, or any entry of a Dict or Tuple, are bytes."""
     if isinstance(space, gym.spaces.Dict):
         return any(map(has_bytes, space.values()))
     if isinstance(space, gym.spaces.Tuple):
@@ -94,7 +94,7 @@ def has_bytes(space: gym.Space) -> bool:
 
 
 def _check_actions(space: gym.Space) -> None:
-    """Refuses what no policy's actions can be recorded of, as arrays."""
+    """Refuses actions that are not one array each, or a Box without an axis."""
     if space.shape is None:
         raise ValueError(f"action space {space} is not supported, want one array an action")
     if isinstance(space, gym.spaces.Box) and not space.shape:
@@ -104,14 +104,14 @@ def _check_actions(space: gym.Space) -> None:
 
 
 def _check_counted_from_0(space: gym.Space) -> None:
-    """Refuses Discrete actions that RLlib's distributions, which count from 0, never take."""
-    starts = getattr(space, "start", 0)  # of a MultiDiscrete an array
+    """Refuses discrete actions not counted from 0, as RLlib's distributions are."""
+    starts = getattr(space, "start", 0)  # an array if MultiDiscrete
     if np.any(starts != 0):
         raise ValueError(f"action space {space} is not supported, want one counted from 0")
 
 
 def _check_default_module(observation_space: gym.Space, action_space: gym.Space) -> None:
-    """Refuses spaces that RLlib's default module cannot be built on, or not act in."""
+    """Refuses spaces that RLlib's default module does not support."""
     floats = (np.float32, np.float64)
     if not (
         isinstance(observation_space, gym.spaces.Box)
@@ -138,7 +138,7 @@ def _check_default_module(observation_space: gym.Space, action_space: gym.Space)
 
 
 def _check_recurrent(name: str, observation_space: gym.Space, action_space: gym.Space) -> None:
-    """Refuses spaces that the paper's network, which every preset names, cannot be built on."""
+    """Refuses spaces that the paper's network, used by every preset, does not support."""
     if not _suits_recurrent(observation_space, action_space):
         raise ValueError(
             f"{name}, the network of the presets, needs images, shape (H, W, C), and Discrete "
@@ -147,7 +147,7 @@ def _check_recurrent(name: str, observation_space: gym.Space, action_space: gym.
 
 
 def _suits_recurrent(observation_space: gym.Space, action_space: gym.Space) -> bool:
-    """Whether the paper's network can be built on these."""
+    """Whether the paper's network supports these spaces."""
     image: Any = observation_space
     if isinstance(observation_space, gym.spaces.Dict):
         image = observation_space.get(IMAGE)

@@ -1,4 +1,4 @@
-"""RLlib's own EnvRunner, step by step, with the counts that an intrinsic reward needs."""
+"""RLlib's own EnvRunner, with the state counts that an intrinsic reward needs."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from rllib_ride.rllib.visits import StateVisits, numeric_entries
 
 
 class CountingEnvRunner(BaseEnvRunner):
-    """For what `BatchedEnvRunner` passes over: callbacks per step, custom connectors.
+    """Supports what `BatchedEnvRunner` does not call: per-step callbacks and custom connectors.
 
     Every step of every environment goes through Python: expect a third of its speed or less.
     """
 
     def make_env(self) -> None:
-        """Builds the vector environment as RLlib does, with a counter around it."""
+        """Builds the vector environment as RLlib does, wrapped in `CountVisits`."""
         super().make_env()
-        # Within RLlib's wrapper: a wrapper that is dropped closes its environment.
+        # Inserted inside RLlib's wrapper: dropping that wrapper would close the environment.
         self.env.env = CountVisits(self.vector_env, IntrinsicSettings.of(self.config))
 
     def sample(self, **kwargs: Any) -> list[SingleAgentEpisode]:
-        """As RLlib's, in pieces of at most a fragment."""
+        """As RLlib's, but cuts episodes into pieces of at most a fragment."""
         return [
             piece
             for episode in super().sample(**kwargs)
@@ -43,9 +43,9 @@ class CountingEnvRunner(BaseEnvRunner):
 
 
 class CountVisits(VectorWrapper):
-    """Puts the key of each environment's state and its N_ep into the infos.
+    """Adds each environment's state key and N_ep to the infos.
 
-    Observations are copied: RLlib keeps what it is given, and an environment may reuse its buffer.
+    Copies observations: RLlib keeps references, and an environment may reuse its buffer.
     """
 
     def __init__(self, env: VectorEnv, settings: IntrinsicSettings) -> None:
@@ -53,7 +53,7 @@ class CountVisits(VectorWrapper):
         self._visits = StateVisits.of(env, settings)
 
     def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
-        """As the environment's; an episode's first observation is a visit."""
+        """Resets; counts an episode's first observation as a visit."""
         obs: Any
         obs, infos = super().reset(**kwargs)
         self._ended = np.zeros(self.num_envs, bool)
@@ -61,7 +61,7 @@ class CountVisits(VectorWrapper):
         return copy.deepcopy(obs), infos
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        """As the environment's."""
+        """Steps; counts the states reached."""
         step: tuple[Any, ...] = super().step(actions)
         obs, rewards, terminated, truncated, infos = step
         infos = self._counted(obs, infos, begins=self._ended)
@@ -74,14 +74,14 @@ class CountVisits(VectorWrapper):
 
 
 def _pieces(episode: SingleAgentEpisode, config: AlgorithmConfig) -> list[SingleAgentEpisode]:
-    """An episode as RLlib's runner gives it, as pieces such as `cut_rollout` makes.
+    """Cuts an episode of RLlib's runner into pieces like those of `cut_rollout`.
 
-    RLlib samples until all environments together have made their steps, so one of them may have
-    made more than a fragment.
+    RLlib samples a total number of steps over all environments, so a single environment may exceed
+    the length of a fragment.
 
     Args:
         episode: With NumPy data.
-        config: Of the algorithm; tells the steps of a fragment, and what the Learner is sent.
+        config: The algorithm's; defines the length of a fragment and the columns to keep.
     """
     num_steps = config.get_rollout_fragment_length()
     infos: Any = episode.get_infos()[1:]
@@ -94,7 +94,7 @@ def _pieces(episode: SingleAgentEpisode, config: AlgorithmConfig) -> list[Single
     states = None
     if Columns.STATE_OUT in episode.extra_model_outputs:
         states = _states_before(episode)
-        if isinstance(config, PPOConfig):  # whose rows may begin anywhere
+        if isinstance(config, PPOConfig):  # its rows may begin at any step
             outputs[Columns.STATE_IN] = states
     observations = numeric_entries(episode.get_observations())
     actions, rewards = episode.get_actions(), episode.get_rewards()
@@ -119,9 +119,9 @@ def _pieces(episode: SingleAgentEpisode, config: AlgorithmConfig) -> list[Single
 
 
 def _states_before(episode: SingleAgentEpisode) -> State:
-    """The policy's recurrent state before each step, `[T, ...]`: what it gave out a step earlier.
+    """The policy's recurrent state before each step, `[T, ...]`: its output one step earlier.
 
-    That before an episode's first step, which the Learner knows, is 0.
+    At an episode's first step the entry is 0 and unused: the Learner knows the initial state.
     """
     after: State = episode.get_extra_model_outputs(Columns.STATE_OUT)
     if episode.t_started == 0:

@@ -1,4 +1,4 @@
-"""Which states N environments are in, and how often each was visited in its running episode."""
+"""Counts the visits to each state in the running episodes of N environments."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ _USUAL_KEYS = ("image", "observations", "observation")
 
 
 class StateVisits:
-    """The key and N_ep of each state that N environments reach in lock-step.
+    """Computes key and N_ep of each state that N environments reach in lock-step.
 
     Args:
         num_envs: N.
-        counts: What makes two states the same: `"full"`, `"view"` or `"none"` (see
-            `IntrinsicSettings`).
+        counts: What identifies a state: `"full"`, `"view"` or `"none"` (see `IntrinsicSettings`).
         space: Observation space of one environment.
-        observation_key: Which entry of a Dict observation is the view.
+        observation_key: The entry of a Dict observation that is the view.
     """
 
     def __init__(
@@ -42,12 +41,12 @@ class StateVisits:
 
     @classmethod
     def of(cls, env: VectorEnv, settings: IntrinsicSettings) -> StateVisits:
-        """For the environments of a vector, counted as set, or not for a method that reads none."""
+        """Creates the counter for a vector environment; counts nothing if the method needs none."""
         counts = settings.counts if _are_read(settings.method) else "none"
         return cls(env.num_envs, counts, env.single_observation_space, settings.observation_key)
 
     def begin(self, obs: Any, infos: Mapping[str, Any]) -> None:
-        """All environments begin an episode; its first observation is itself a visit."""
+        """Starts an episode in all environments; the first observation counts as a visit."""
         self.visit(obs, infos, self._everywhere)
 
     def visit(
@@ -61,7 +60,7 @@ class StateVisits:
             begins: `[N]`, True where the state is an episode's first.
 
         Returns:
-            Keys and N_ep, `[N]` each; all zeros and ones if nothing is counted.
+            Keys and N_ep, `[N]` each; keys are 0 and N_ep is 1 if nothing is counted.
         """
         if self._counts == "none":
             return np.zeros(len(begins), np.int64), np.ones(len(begins), np.int64)
@@ -81,7 +80,7 @@ class StateVisits:
 
 
 def _are_read(method: str) -> bool:
-    """Whether a method reads keys or counts; one registered in other processes alone may."""
+    """Whether a method reads keys or counts; assumed if it is not registered in this process."""
     try:
         method_class = get_method(method)
     except ValueError:
@@ -92,15 +91,15 @@ def _are_read(method: str) -> bool:
 
 
 def observation_entry(space: gym.Space, key: str | None) -> str | None:
-    """The entry of a Dict observation that the intrinsic reward is about; None if it is no Dict.
+    """The entry of a Dict observation that the intrinsic reward uses; None if it is not a Dict.
 
     Args:
-        space: Of the observations.
-        key: The user's choice. None: `"image"`, as MiniGrid's, or `"observations"`, as beside an
-            action mask, or `"observation"`, as beside a goal; or the only entry there is.
+        space: Observation space.
+        key: The user's choice. None: the first of `"image"` (MiniGrid), `"observations"` (with an
+            action mask) and `"observation"` (with a goal) that exists, or the only entry.
 
     Raises:
-        ValueError: No such entry, or none is the obvious one.
+        ValueError: The entry does not exist, or the choice is not clear.
     """
     if not isinstance(space, gym.spaces.Dict):
         if key is not None:
@@ -118,7 +117,7 @@ def observation_entry(space: gym.Space, key: str | None) -> str | None:
 
 
 def numeric_entries(obs: Any) -> Any:
-    """The observation without what no tensor can hold, such as MiniGrid's `mission` text."""
+    """The observation without entries that are not numeric, such as MiniGrid's `mission` text."""
     if not isinstance(obs, Mapping):
         return obs
     return {

@@ -1,4 +1,4 @@
-"""Environments that misbehave: each fault told in one line, before anything is learned from it."""
+"""Reports each fault of an environment in one line, before anything is learned from it."""
 
 from __future__ import annotations
 
@@ -15,59 +15,59 @@ from rllib_ride.wording import one_line
 _LONGEST = 300  # characters of an environment's own message
 
 Keys = tuple[str, ...]
-"""Where in a Dict observation an array is; empty if the observation is an array itself."""
+"""Path to an array in a nested Dict observation; empty if the observation is an array."""
 
 
 class EnvironmentFault(RuntimeError):
-    """An environment raised, or gave what nobody can learn from; the message is one line."""
+    """An environment raised, or returned invalid data; the message is one line."""
 
 
 class WatchedEnv(VectorWrapper):
-    """Refuses rewards and observations that are not finite, and observations of a wrong kind.
+    """Refuses non-finite rewards and observations, and observations of a wrong shape or dtype.
 
-    Costs some microseconds a step of all environments together. Passes over text in observations
-    and whatever else is no array.
+    Costs a few microseconds per step of all environments together. Ignores text and everything else
+    in observations that is not a numeric array.
 
     Args:
         env: The environments.
-        name: What to call them in a message.
+        name: Their name in messages.
     """
 
     def __init__(self, env: VectorEnv, name: str) -> None:
         super().__init__(env)
         self._name = name
         self._arrays = list(_arrays(env.observation_space))
-        self._steps = 0  # of all, since they were reset together
-        self._began = np.zeros(env.num_envs, int)  # at which of these steps each episode did
+        self._steps = 0  # since all environments were reset
+        self._began = np.zeros(env.num_envs, int)  # value of `_steps` at which each episode began
         self._ended = np.zeros(env.num_envs, bool)
 
     @property
     def can_be_pickled(self) -> bool:
-        """What the environments say of themselves."""
+        """The environments' own `can_be_pickled`, False if they have none."""
         return bool(getattr(self.env, "can_be_pickled", False))
 
     def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
-        """As the environments'.
+        """Resets and checks the observations.
 
         Raises:
-            EnvironmentFault: If one raises, or an observation is wrong.
+            EnvironmentFault: If an environment raises, or an observation is invalid.
         """
         self._steps = 0
         self._began[:], self._ended[:] = 0, False
         try:
             obs, infos = self.env.reset(**kwargs)
         except gym.error.Error:
-            raise  # not an environment's, but about the arguments
+            raise  # about the arguments, not the environment's fault
         except Exception as error:
             raise self._raised(error) from error
         self._check(obs)
         return obs, infos
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        """As the environments'.
+        """Steps and checks rewards and observations.
 
         Raises:
-            EnvironmentFault: If one raises, or a reward or an observation is wrong.
+            EnvironmentFault: If an environment raises, or a reward or observation is invalid.
         """
         self._steps += 1
         self._began[self._ended] = self._steps
@@ -84,7 +84,7 @@ class WatchedEnv(VectorWrapper):
         return obs, rewards, terminated, truncated, infos
 
     def _check(self, obs: Any) -> None:
-        """Refuses wrong observations, arrays `[N, ...]` each."""
+        """Refuses invalid observations, arrays `[N, ...]` each."""
         for keys, space in self._arrays:
             array = _entry(obs, keys)
             if wrong := _misfit(array, space):
@@ -96,7 +96,7 @@ class WatchedEnv(VectorWrapper):
                 raise self._fault(n, f"{what} contains {number}, want finite numbers")
 
     def _raised(self, error: Exception) -> EnvironmentFault:
-        """Names what an environment raised, or gave that could not be put beside the others'."""
+        """The fault behind an error: an observation that does not fit, else the exception."""
         for n, obs in _one_by_one(self.unwrapped):
             for keys, space in _arrays(self.single_observation_space):
                 if wrong := _misfit(_entry(obs, keys), space):
@@ -106,7 +106,7 @@ class WatchedEnv(VectorWrapper):
         return self._fault(index, f"it raised {type(error).__name__}: {told}")
 
     def _fault(self, n: int | None, what: str) -> EnvironmentFault:
-        """Of environment n; None: which one is not known."""
+        """The fault of environment n; None if it is not known which."""
         if n is None:
             where = f"step {self._steps} since the start" if self._steps else "at the start"
             return EnvironmentFault(f"environment {self._name}, {where}: {what}")
@@ -118,7 +118,7 @@ class WatchedEnv(VectorWrapper):
 
 
 def _arrays(space: gym.Space, keys: Keys = ()) -> Iterator[tuple[Keys, gym.Space]]:
-    """What in a space is an array of numbers, and where."""
+    """Yields the numeric arrays of a space, each with its path."""
     if isinstance(space, gym.spaces.Dict):
         for key, entry in space.items():
             yield from _arrays(entry, (*keys, key))
@@ -127,16 +127,16 @@ def _arrays(space: gym.Space, keys: Keys = ()) -> Iterator[tuple[Keys, gym.Space
 
 
 def _entry(obs: Any, keys: Keys) -> Any:
-    """The array there; None if there is nothing."""
+    """The array at a path; None if it is missing."""
     for key in keys:
         obs = obs.get(key) if isinstance(obs, Mapping) else None
     return obs if isinstance(obs, np.ndarray) or obs is None else np.asarray(obs)
 
 
 def _misfit(array: np.ndarray | None, space: gym.Space) -> str:
-    """What is wrong with an array that should be of a space; empty if nothing is.
+    """Describes how an array does not fit a space; empty if it fits.
 
-    Its numbers may have another size, as NumPy casts them, but not another kind.
+    The dtype may have another size, but not another kind: NumPy's `same_kind` cast must work.
     """
     if (
         array is not None
@@ -153,14 +153,14 @@ def _named(keys: Keys, whole: str) -> str:
 
 
 def _one_by_one(env: VectorEnv) -> Iterator[tuple[int, Any]]:
-    """The last observation of each, as it was before Gymnasium put them into one array."""
+    """Yields each environment's last observation, as it was before Gymnasium stacked them."""
     for n, obs in enumerate(getattr(env, "_env_obs", [])):
         if obs is not None:  # not reset yet
             yield n, obs
 
 
 def _index_in_loop(error: Exception, env: VectorEnv) -> int | None:
-    """Which environment Gymnasium's loop over them was at when one raised, if it has a loop."""
+    """Index of the environment that raised, from Gymnasium's loop over them; None if no loop."""
     for frame, _ in traceback.walk_tb(error.__traceback__):
         if frame.f_locals.get("self") is env and isinstance(frame.f_locals.get("i"), int):
             return int(frame.f_locals["i"])

@@ -1,7 +1,7 @@
-"""The networks of a checkpoint in a file of their own, which is read without running code.
+"""Saves a checkpoint's network weights in a separate file that is safe to load.
 
-RLlib keeps them in pickles, and a pickle runs what its writer wants. This file is PyTorch's, read
-with `weights_only=True`; how the networks are built is in the seal, in JSON.
+RLlib keeps them in pickles, which can run arbitrary code when loaded. This file is PyTorch's, read
+with `weights_only=True`; the seal (JSON) describes how to build the networks.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ WEIGHTS_FILE = "weights.pt"
 
 
 def save_weights(algorithm: Algorithm, folder: str | Path) -> None:
-    """Writes the state of every RLModule, on the CPU wherever it was trained, to `WEIGHTS_FILE`."""
-    states = algorithm.learner_group.get_weights()  # NumPy's arrays
+    """Writes the state of every RLModule to `WEIGHTS_FILE`, as CPU tensors."""
+    states = algorithm.learner_group.get_weights()  # NumPy arrays
     torch.save(tree.map_structure(_as_tensor, states), Path(folder, WEIGHTS_FILE))
 
 
 def load_weights(folder: Path, module_id: str = DEFAULT_MODULE_ID) -> dict[str, Tensor]:
-    """The state of one RLModule of a checkpoint, for `load_state_dict`.
+    """Loads the state of one RLModule of a checkpoint, for `load_state_dict`.
 
     Raises:
         FileNotFoundError, KeyError, RuntimeError, UnpicklingError: The file is missing, has no
-            such module, is not whole, or holds more than tensors and plain values.
+            such module, is incomplete, or holds more than tensors and plain values.
     """
-    # mmap: of a table of visits beside the policy nothing is read.
+    # mmap: avoids reading other modules, such as a large table of visits.
     states = torch.load(
         folder.resolve() / WEIGHTS_FILE, map_location="cpu", weights_only=True, mmap=True
     )
@@ -43,7 +43,7 @@ def load_weights(folder: Path, module_id: str = DEFAULT_MODULE_ID) -> dict[str, 
 
 
 def module_configs(algorithm: Algorithm) -> dict[str, dict[str, Any]]:
-    """What each RLModule is built with, by its id; a method's class is known by its name."""
+    """The `model_config` of each RLModule, by ID, without the method's class (its name is kept)."""
     spec = algorithm.config.rl_module_spec
     return {
         module_id: {k: v for k, v in (one.model_config or {}).items() if k != "method_class"}
@@ -52,7 +52,7 @@ def module_configs(algorithm: Algorithm) -> dict[str, dict[str, Any]]:
 
 
 def module_spaces(algorithm: Algorithm) -> tuple[gym.Space, gym.Space]:
-    """Observations and actions of the policy's RLModule."""
+    """Observation and action space of the policy's RLModule."""
     module = algorithm.get_module(DEFAULT_MODULE_ID)
     return module.observation_space, module.action_space
 

@@ -1,1 +1,1 @@
-"""Curves, tables and pictures from what runs wrote; imports no trainer."""
+"""Curves, tables and pictures from the files of runs; imports no training code."""

@@ -1,4 +1,4 @@
-"""The mean intrinsic reward by kind of action, laid out as the paper's tables 1, 4 and 5."""
+"""The mean intrinsic reward by kind of action, in the layout of the paper's tables 1, 4 and 5."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rllib_ride.analysis.episode_record import Kind, Recording
 from rllib_ride.envs.registration import OBSTRUCTED_MAZE_ID, multiroom_id
 
 OTHER = "Other"
-"""The column of all kinds that have none of their own."""
+"""The column of all kinds of action without a column of their own."""
 
 MOVING: Mapping[str, Kind] = {
     "Open Door": Kind.OPEN_DOOR,
@@ -106,17 +106,17 @@ PAPER: Mapping[str, PaperTable] = {
 
 
 def actions_table(recordings: Mapping[str, Recording]) -> pd.DataFrame:
-    """A row for each recording and each column of the paper's table.
+    """One row for each recording and each column of the paper's table.
 
     Args:
-        recordings: With bonuses, by the label of each; all of one environment.
+        recordings: By label; with bonuses, and all of one environment.
 
     Columns:
-        label, method, env: Whose bonus, and where.
-        action: Column of the paper's table; every action is in one.
-        count: How many such actions there were.
+        label, method, env: The recording, its method and its environment.
+        action: Column of the paper's table; every action is in exactly one.
+        count: Number of such actions.
         mean, std: Of the intrinsic reward before its coefficient, over these actions.
-        paper_mean, paper_std: The paper's, NaN where it has none.
+        paper_mean, paper_std: The paper's values, NaN if it has none.
     """
     rows = []
     for label, recording in recordings.items():
@@ -139,10 +139,10 @@ def actions_table(recordings: Mapping[str, Recording]) -> pd.DataFrame:
 
 
 def kinds_table(recordings: Mapping[str, Recording]) -> pd.DataFrame:
-    """A row for each recording and each kind of action that occurred, without the paper.
+    """One row for each recording and each kind of action that occurred, without the paper.
 
     Columns:
-        label, kind, count, mean, std: As those of `actions_table`.
+        label, kind, count, mean, std: As in `actions_table`.
     """
     return pd.DataFrame(
         [
@@ -155,11 +155,11 @@ def kinds_table(recordings: Mapping[str, Recording]) -> pd.DataFrame:
 
 
 def to_markdown(recordings: Mapping[str, Recording], about: str) -> str:
-    """Both tables for people, the paper's rows under those that they belong to.
+    """Both tables for people, with the paper's rows below the corresponding ones.
 
     Args:
         recordings: As for `actions_table`.
-        about: What was recorded and how, a paragraph.
+        about: A paragraph on what was recorded and how.
     """
     table = actions_table(recordings)
     env = next(iter(recordings.values())).env
@@ -193,14 +193,14 @@ def to_markdown(recordings: Mapping[str, Recording], about: str) -> str:
 
 
 def _columns(env: str) -> dict[str, frozenset[Kind]]:
-    """The kinds of action in each column of the table for an environment; each is in one."""
+    """The kinds of action in each column of an environment's table; each is in exactly one."""
     named = OBJECTS if "ObstructedMaze" in env else MOVING
     columns = {name: frozenset({kind}) for name, kind in named.items()}
     return {**columns, OTHER: frozenset(set(Kind) - set(named.values()))}
 
 
 def _cells(model: str, means: pd.Series, stds: pd.Series) -> dict[str, str]:
-    """A row, of means and stds by action."""
+    """A table row of means and stds by action."""
     row = {"Model": model}
     for action in means.index:
         row |= {f"{action} Mean": _number(means[action]), f"{action} Std": _number(stds[action])}
@@ -208,7 +208,7 @@ def _cells(model: str, means: pd.Series, stds: pd.Series) -> dict[str, str]:
 
 
 def _number(value: float) -> str:
-    """Four digits behind the point as in the paper, more for a number that they would hide."""
+    """Four decimals as in the paper; five if rounding would change the number by over 5%."""
     if np.isnan(value):
         return "-"
     short = f"{value:.4f}"

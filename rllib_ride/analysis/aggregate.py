@@ -1,4 +1,4 @@
-"""Sums over recorded episodes: visits, bonuses by cell and by kind of action, rooms."""
+"""Statistics of recorded episodes: visits, bonuses by cell and by kind of action, rooms."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rllib_ride.analysis.episode_record import Episode, Kind
 
 
 def visits_per_episode(episodes: Sequence[Episode], shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """How many of an episode's states are in each cell, on average.
+    """The mean number of an episode's states in each cell.
 
     Args:
         episodes: At least one.
@@ -31,11 +31,11 @@ def visits_per_episode(episodes: Sequence[Episode], shape: tuple[int, ...]) -> N
 def mean_bonus_by_cell(
     episodes: Sequence[Episode], kinds: Collection[Kind], shape: tuple[int, ...]
 ) -> NDArray[np.float64]:
-    """The mean bonus of actions of some kinds that had their effect in each cell.
+    """The mean bonus, by cell, of actions of the given kinds that took effect there.
 
     Args:
         episodes: With bonuses.
-        kinds: Which actions.
+        kinds: Kinds of action.
         shape: (height, width).
 
     Returns:
@@ -51,11 +51,11 @@ def mean_bonus_by_cell(
 
 
 def rooms_entered(episodes: Sequence[Episode], rooms: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many different rooms each episode's agent was in, its first among them: `[episodes]`.
+    """The number of distinct rooms visited in each episode, including the first: `[episodes]`.
 
     Args:
         episodes: In this level.
-        rooms: `[height, width]`, a room's number on its floor and 0 elsewhere.
+        rooms: `[height, width]`, the room's number on floor cells and 0 elsewhere.
     """
     entered = []
     for episode in episodes:
@@ -66,12 +66,12 @@ def rooms_entered(episodes: Sequence[Episode], rooms: NDArray[np.int64]) -> NDAr
 
 @dataclass(frozen=True)
 class BonusStats:
-    """The intrinsic reward of a number of actions.
+    """Statistics of the intrinsic reward over a number of actions.
 
     Attributes:
-        count: How many.
-        mean: NaN if there is none.
-        std: Over the actions, not over episodes; NaN if there is none.
+        count: Number of actions.
+        mean: NaN if there are none.
+        std: Over actions, not over episodes; NaN if there are none.
     """
 
     count: int
@@ -80,7 +80,7 @@ class BonusStats:
 
 
 def bonus_stats(episodes: Sequence[Episode], kinds: Collection[Kind]) -> BonusStats:
-    """Statistics of all actions of some kinds in episodes with bonuses."""
+    """Statistics of all actions of the given kinds in episodes with bonuses."""
     bonuses = np.concatenate([episode.paid()[_are(episode, kinds)] for episode in episodes])
     if not len(bonuses):
         return BonusStats(0, np.nan, np.nan)
@@ -88,5 +88,5 @@ def bonus_stats(episodes: Sequence[Episode], kinds: Collection[Kind]) -> BonusSt
 
 
 def _are(episode: Episode, kinds: Collection[Kind]) -> NDArray[np.bool_]:
-    """`[T]`, which actions are of some kinds."""
+    """Mask of the actions of the given kinds, `[T]`."""
     return np.array([kind in kinds for kind in episode.kinds], bool)

@@ -1,4 +1,4 @@
-"""Everything there is to see of checkpoints in one level: heatmaps, table, film."""
+"""Analyses checkpoints in one level: heatmaps, table and film."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from rllib_ride.analysis.record import Agent, load_agent, record
 
 @dataclass(frozen=True)
 class Plan:
-    """Who plays where.
+    """The agents of an analysis and the level in which they play.
 
     Attributes:
         agents: By label, all in one environment.
-        env: Its id.
+        env: The environment's id.
         seed: Of the level and the actions.
-        episodes: How many each plays.
-        greedy: Whether they take the likeliest action.
+        episodes: Number of episodes per agent.
+        greedy: Whether they take the most likely action.
     """
 
     agents: Mapping[str, Agent]
@@ -54,18 +54,18 @@ def plan_analysis(
     episodes: int,
     greedy: bool,
 ) -> Plan:
-    """Loads the checkpoints and sees to it that they can play in one level.
+    """Loads the checkpoints and checks that they can play in one level.
 
     Args:
         checkpoints: Folders that trials wrote.
-        env: Where to play; None: where they were trained.
-        seed: Of the level; None: a singleton's own, or else 0.
-        episodes: How many each plays.
-        greedy: Take the likeliest action; otherwise sample, as in training.
+        env: Environment to play in; None: the one they were trained in.
+        seed: Of the level; None: the `singleton_seed` they were trained with, or else 0.
+        episodes: Number of episodes per agent.
+        greedy: Take the most likely action; otherwise sample, as in training.
 
     Raises:
-        ValueError: One is no checkpoint, is given twice, was trained elsewhere than another, or
-            cannot play there.
+        ValueError: A checkpoint is invalid, is given twice, was trained in another environment or
+            singleton level than the others, or cannot play there.
     """
     places = [checkpoint.resolve() for checkpoint in checkpoints]
     if twice := [
@@ -100,7 +100,7 @@ def plan_analysis(
 
 
 def labels_of(checkpoints: Sequence[Path], methods: Sequence[str]) -> list[str]:
-    """The method of each checkpoint, and its trial, and its own name, as far as they differ."""
+    """A unique label per checkpoint: its method, and if needed its trial, name or full path."""
     labels = list(methods)
     for more in (
         [f"{m} ({c.resolve().parent.name})" for c, m in zip(checkpoints, methods, strict=True)],
@@ -120,11 +120,11 @@ def labels_of(checkpoints: Sequence[Path], methods: Sequence[str]) -> list[str]:
 def analyze(plan: Plan, out: Path) -> dict[str, Any]:
     """Plays, and writes pictures, tables and films into the folder `out`.
 
-    `visits.png` is of all; `intrinsic.png`, `actions.csv`, `actions.md`, `episode.png` and
-    `episode.gif` (of several agents, `episode_<label>.*`) of those with an intrinsic reward.
+    `visits.png` shows all agents. `intrinsic.png`, `actions.csv`, `actions.md`, `episode.png` and
+    `episode.gif` (`episode_<label>.*` for several) show those with an intrinsic reward.
 
     Returns:
-        What `rllib-ride analyze --json` prints: the level, the rooms, the table, the files.
+        The output of `rllib-ride analyze --json`: the level, the rooms, the table, the files.
     """
     recordings = {label: _recorded(label, agent, plan) for label, agent in plan.agents.items()}
     paid = {label: rec for label, rec in recordings.items() if rec.method != "none"}
@@ -163,7 +163,7 @@ def _write_tables(paid: Mapping[str, Recording], plan: Plan, out: Path) -> list[
 
 
 def _training(plan: Plan, paid: Mapping[str, Recording]) -> str:
-    """How long each was trained, and where if not in the environment they are looked at in."""
+    """How long each agent was trained, and in which environment if it is not the plan's."""
     policies = {label: plan.agents[label].policy for label in paid}
     each = [
         f"{label} {policy.frames_trained:,}"
@@ -174,7 +174,7 @@ def _training(plan: Plan, paid: Mapping[str, Recording]) -> str:
 
 
 def _write_episodes(paid: Mapping[str, Recording], plan: Plan, out: Path) -> list[Path]:
-    """A picture and a film of one episode of each."""
+    """Writes a picture and a film of one episode of each agent."""
     paths = []
     for label in paid:
         name = "episode" if len(paid) == 1 else f"episode_{_slug(label)}"
@@ -204,5 +204,5 @@ def _summary(label: str, recording: Recording) -> dict[str, Any]:
 
 
 def _records(table: Any) -> list[dict[str, Any]]:
-    """The table's rows as JSON has them: null where there is no number."""
+    """The table's rows for JSON: None instead of NaN."""
     return table.astype(object).where(table.notna(), None).to_dict("records")

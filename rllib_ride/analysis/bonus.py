@@ -1,4 +1,4 @@
-"""The bonus of an episode, by the intrinsic networks of a checkpoint."""
+"""Computes the bonus of an episode with the intrinsic networks of a checkpoint."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from rllib_ride.rllib.weights import load_weights
 
 
 def load_intrinsic(checkpoint: Path, policy: Policy) -> IntrinsicModule | None:
-    """The intrinsic networks in a checkpoint; None if it was trained without.
+    """Loads the intrinsic networks of a checkpoint; None if it was trained without a bonus.
 
     Args:
-        checkpoint: As `load_policy` takes it, and unpickles it only where that does.
-        policy: The policy in it.
+        checkpoint: As for `load_policy`; unpickled only if `load_policy` unpickles it.
+        policy: The checkpoint's policy.
 
     Raises:
-        ValueError: They are not whole, or of a method that is not importable here.
+        ValueError: They are incomplete, or their method cannot be imported.
     """
     path = module_folder(checkpoint, INTRINSIC_MODULE_ID)
     if not path.is_dir():
@@ -50,7 +50,7 @@ def load_intrinsic(checkpoint: Path, policy: Policy) -> IntrinsicModule | None:
 
 
 def _load(checkpoint: Path, config: Mapping[str, Any], policy: TorchRLModule) -> IntrinsicModule:
-    """By PyTorch's weights and the seal's description."""
+    """Loads PyTorch's weights into the networks that the seal describes."""
     module = IntrinsicModule(
         observation_space=policy.observation_space,
         action_space=policy.action_space,
@@ -68,14 +68,14 @@ def episode_bonuses(
     state_keys: NDArray[np.int64],
     episodic_counts: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """What the method pays for each of an episode's T transitions, `[T]`, before its coefficient.
+    """The bonus of each of an episode's T transitions, `[T]`, before its coefficient.
 
-    As if the episode came next after the checkpoint: what a method counts or keeps from batch to
-    batch stays as the checkpoint has it.
+    Computed as if the episode came right after the checkpoint. The method's own state, such as
+    counts, is not changed.
 
     Args:
         intrinsic: The networks.
-        observations: `[T + 1, ...]`, what they see.
+        observations: What they see, `[T + 1, ...]`.
         actions: `[T, ...]`.
         state_keys: Of the state reached, `[T]`.
         episodic_counts: N_ep of the state reached, `[T]`.

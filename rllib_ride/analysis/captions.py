@@ -1,4 +1,4 @@
-"""What a report says of its figures and tables: how each number and line came about."""
+"""The report's captions: how the numbers and lines of its figures and tables are computed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads `curve.csv`, whatever state its writer left it in."""
+"""Reads `curve.csv`, even if it is damaged or incomplete."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from rllib_ride.reading import MIB, read_bytes
 from rllib_ride.run_files import CURVE_COLUMNS as COLUMNS
 from rllib_ride.wording import shown
 
-_MOST_BYTES = 64 * MIB  # of some 80 a row, and a row a second at most: nine days
+_MOST_BYTES = 64 * MIB  # nine days at about 80 bytes per row and at most one row per second
 _LONGEST_LINE = 1000  # bytes
 _LARGEST = {"frames": 1e15, "episodes": 1e15}
-_LARGEST_FLOAT32 = 3.4e38  # what a trial's metrics are
+_LARGEST_FLOAT32 = 3.4e38  # the type of a trial's metrics
 
 
 def read_curve(path: Path) -> tuple[pd.DataFrame, list[str]]:
-    """The curve, and in words what is wrong with the file: nothing, if a trial has written it.
+    """Reads a curve, and describes the file's faults; an intact file of a trial has none.
 
     Returns:
-        `COLUMNS` as floats, frames rising; NaN where there is nothing to report, such as a return
-        before the first episode ended. No rows if the file is missing or holds nothing of use.
+        `COLUMNS` as floats, with increasing frames; NaN where there is no value, such as a return
+        before the first episode ended. No rows if the file is missing or unusable. Then the faults.
     """
     faults: list[str] = []
     try:
@@ -58,7 +58,7 @@ def _no_rows() -> pd.DataFrame:
 
 
 def _cells(content: bytes) -> pd.DataFrame:
-    """The file's cells, a column of numbers as numbers; a row of too many cells is left out."""
+    """The file's cells, with numeric columns as numbers; drops rows with too many cells."""
     header, *rows = content.split(b"\n")
     if len(header) > _LONGEST_LINE:  # of millions of columns, perhaps
         return pd.DataFrame()
@@ -66,18 +66,18 @@ def _cells(content: bytes) -> pd.DataFrame:
         content = b"\n".join([header, *(row for row in rows if len(row) <= _LONGEST_LINE)])
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", pd.errors.ParserWarning)  # of such a row
+            warnings.simplefilter("ignore", pd.errors.ParserWarning)  # about such rows
             return pd.read_csv(
                 io.BytesIO(content),
                 encoding_errors="replace",
                 na_values={column: [""] for column in COLUMNS},
-                keep_default_na=False,  # a text that says "nan" is a fault, an empty cell is none
+                keep_default_na=False,  # the text "nan" is a fault, an empty cell is not
                 on_bad_lines="skip",
-                quoting=csv.QUOTE_NONE,  # a trial writes none, and one alone would open the rest
+                quoting=csv.QUOTE_NONE,  # trials write no quotes; a stray one would open the rest
                 index_col=False,
                 low_memory=False,
             )
-    except ValueError:  # nothing in it that is a header
+    except ValueError:  # no header
         return pd.DataFrame()
 
 
@@ -96,7 +96,7 @@ def _numbers(cells: pd.DataFrame, column: str, faults: list[str]) -> pd.Series:
 
 
 def _rising(curve: pd.DataFrame, faults: list[str]) -> pd.DataFrame:
-    """The rows that lead to the last: one at or above a later row's frames is not its past."""
+    """Drops rows whose frames are not below those of all later rows, as after a restart."""
     frames = curve["frames"].to_numpy()
     least_later = np.append(np.minimum.accumulate(frames[::-1])[::-1][1:], np.inf)
     leads = frames < least_later

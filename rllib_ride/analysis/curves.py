@@ -1,4 +1,4 @@
-"""Draws learning curves: one panel a task, one line a method, a band for the spread of seeds."""
+"""Draws learning curves: a panel per task, a line per method, a band for the spread of seeds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rllib_ride.analysis.tasks import task_key, title_of
 PANELS_ABREAST = 4
 PANEL_SIZE = (3.9, 2.9)  # inches
 BONUS = "intrinsic_reward_mean"
-# A legend of more entries than the first has at least the second for its columns, in inches.
+# A legend with more entries than the first is at least the second wide, in inches.
 SHORT_LEGEND, LEGEND_WIDTH = 12, 7.5
 LEGEND_CHARACTERS = 14  # an inch
 # Columns of curve.csv, each with its axis label.
@@ -38,14 +38,15 @@ def draw_curves(
 ) -> Figure:
     """Draws mean and standard deviation over the seeds of each task and method.
 
-    A line is strong where every seed has a value and faint where some have none: a run that ended
-    early or still goes on, an episode not yet ended. The legend tells the number of seeds,
-    `2 to 5` if it differs between tasks.
+    A line is strong where every seed has a value, and faint where some have none: a run that ended
+    early or is still running, or has not yet ended an episode. The legend shows the number of
+    seeds, `2 to 5` if it differs between tasks.
 
     Args:
-        runs: Any of them may be without reports.
-        values: Columns of `VALUES`; a panel each, one above the other.
-        styles: Of the labels of these runs at least, to draw several figures alike.
+        runs: Some may have no reports.
+        values: Columns of `VALUES`, one panel each, stacked vertically.
+        styles: By label, for the labels of these runs and maybe others, to draw several figures in
+            the same styles.
     """
     tasks = sorted({run.task for run in runs}, key=task_key)
     labels = labels_of(runs)
@@ -88,10 +89,10 @@ def curve_table(runs: Sequence[Run]) -> pd.DataFrame:
     """The points that `draw_curves` joins, one row each.
 
     Columns:
-        env, method: Task and method, both with what sets them apart from others.
-        value: Which column of curve.csv.
-        frames, mean, std: The point; `std` is NaN where fewer than two seeds have a value.
-        seeds, seeds_run: Seeds that have a value there, of those that were started.
+        env, method: Task with its options, and method with its variant.
+        value: The column of curve.csv.
+        frames, mean, std: The point; `std` is NaN for fewer than two seeds with a value.
+        seeds, seeds_run: Number of seeds with a value there, and of seeds started.
     """
     tables = []
     for task in sorted({run.task for run in runs}, key=task_key):
@@ -106,12 +107,12 @@ def curve_table(runs: Sequence[Run]) -> pd.DataFrame:
 
 
 def labels_of(runs: Iterable[Run]) -> list[str]:
-    """What the runs are called in a legend, in its order."""
+    """The runs' labels, in the order of the legend."""
     return sorted({run.label for run in runs}, key=sort_key)
 
 
 def has_values(runs: Iterable[Run], value: str) -> bool:
-    """Whether there is a point to draw."""
+    """Whether any run has a value to draw."""
     return any(run.curve[value].notna().any() for run in runs)
 
 
@@ -151,14 +152,14 @@ def _draw_panel(
 
 
 def _set_return_limits(axes: Axes, means: Iterable[SeedMean]) -> None:
-    """One scale for all tasks whose best return is 1, whatever has been reached so far."""
+    """Uses the same scale for all tasks with returns within [-1, 1], whatever was reached."""
     drawn = [[np.nanmin(mean.mean), np.nanmax(mean.mean)] for mean in means]
     if np.abs(drawn).max() <= 1:
         axes.set_ylim(-0.03 if np.min(drawn) >= 0 else -1.03, 1.03)
 
 
 def _differ_tenfold(means: Iterable[SeedMean]) -> bool:
-    """Whether bonuses of different scales would press each other flat on a linear axis."""
+    """Whether the largest bonuses differ so much that a linear axis would flatten some."""
     largest = [np.nanmax(mean.mean) for mean in means]
     positive = [value for value in largest if value > 0]
     return bool(positive) and max(positive) > 10 * min(positive)
@@ -180,7 +181,7 @@ def _add_legend(
     columns: int,
     title: str | None,
 ) -> None:
-    """Adds a legend below the panels, and the height it takes."""
+    """Adds a legend below the panels and extends the figure by its height."""
     handles = [
         Line2D(
             [], [], color=s.color, linestyle=s.dashes, linewidth=1.8, label=literal(texts[label])

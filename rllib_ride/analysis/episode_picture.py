@@ -1,7 +1,7 @@
 """Draws the intrinsic reward along one episode, as the paper's fig:intrinsic_reward_heatmaps_n7s4.
 
-Green for opening doors, blue for moving forward, red for turning, as there; each kind has a marker
-of its own too.
+Uses its colours: green for opening doors, blue for moving forward, red for turning. Kinds of action
+also have different markers.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from rllib_ride.analysis.level_picture import draw_level, letters_of
 
 @dataclass(frozen=True)
 class KindStyle:
-    """How actions look, and what they are called in a legend."""
+    """Colour, marker and legend name of a kind of action."""
 
     name: str
     color: str
@@ -46,7 +46,7 @@ STYLES = {
     Kind.CLOSE_DOOR: _IDLE,
     Kind.NO_EFFECT: _IDLE,
 }
-"""The look of each kind; some share one."""
+"""The style of each kind; some kinds share one."""
 
 
 def write_episode_picture(recording: Recording, path: Path) -> Path:
@@ -56,7 +56,7 @@ def write_episode_picture(recording: Recording, path: Path) -> Path:
 
 
 def draw_episode(recording: Recording) -> Figure:
-    """Draws the level with the first episode's path, and beside it the bonus against the step.
+    """Draws the level with the first episode's path, and next to it the bonus at each step.
 
     Raises:
         ValueError: The episode has no bonuses.
@@ -82,11 +82,11 @@ def draw_episode(recording: Recording) -> Figure:
 
 
 def marker_places(episode: Episode) -> NDArray[np.float64]:
-    """Where each step's marker stands, `[T, 2]` (x, y) in cells.
+    """Position of each step's marker, `[T, 2]` (x, y) in cells.
 
-    A move's stands between the two cells, a turn's off the cell's middle towards where the agent
-    now looks, and a door's or an object's in the cell it is in: markers of different kinds at one
-    cell do not hide each other.
+    A move's marker is between the two cells, a turn's is off the cell's centre towards the agent's
+    new direction, and a door's or object's is in its own cell. So markers of different kinds do not
+    hide each other.
     """
     kinds = np.array(episode.kinds)
     moves, turns = (kinds == kind for kind in (Kind.MOVE_FORWARD, Kind.TURN))
@@ -127,7 +127,7 @@ def _draw_path(axes: Axes, level: Level, episode: Episode) -> None:
 
 
 def draw_bonuses(axes: Axes, episode: Episode) -> None:
-    """Draws the bonus of each step in the look of its kind, and says where rewards were."""
+    """Draws the bonus of each step in the style of its kind, and marks extrinsic rewards."""
     bonuses = episode.paid()
     for rank, (style, steps) in enumerate(_looks(episode)):
         axes.vlines(steps + 1, 0, bonuses[steps], color=style.color, linewidth=1.2, alpha=0.6)
@@ -163,7 +163,7 @@ def draw_bonuses(axes: Axes, episode: Episode) -> None:
 
 
 def _looks(episode: Episode) -> list[tuple[KindStyle, NDArray[np.int64]]]:
-    """Each look of which there are steps, and the steps' indices."""
+    """Each style that occurs in the episode, with the indices of its steps."""
     styles = [STYLES[kind] for kind in episode.kinds]  # [T]
     return [
         (style, np.flatnonzero([style == of_step for of_step in styles]))

@@ -1,4 +1,4 @@
-"""One episode in plain data, and the kind of thing each action did."""
+"""Data of recorded episodes, and the classification of actions by their effect."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DIRECTIONS = np.array(DIR_TO_VEC)
 
 
 class Kind(StrEnum):
-    """What an action did to the level, whichever button was pressed."""
+    """The effect of an action on the level, whichever action was chosen."""
 
     OPEN_DOOR = "open door"
     OPEN_BOX = "open box"
@@ -40,13 +40,13 @@ _IN_FRONT = INTERACTIONS | {Kind.CLOSE_DOOR}
 
 @dataclass(frozen=True)
 class Facts:
-    """What `kind_of` must know of a MiniGrid level at one moment.
+    """The state of a MiniGrid level at one step, as far as `kind_of` needs it.
 
     Attributes:
         position: Cell of the agent.
-        direction: Where it looks, as in `DIRECTIONS`.
-        open_doors: How many doors of the level are open.
-        boxes: How many boxes lie in it.
+        direction: Direction of the agent, as in `DIRECTIONS`.
+        open_doors: Number of open doors.
+        boxes: Number of boxes in the level.
         carries: What the agent carries: `"key"`, `"ball"`, `"box"`, or None.
     """
 
@@ -58,7 +58,7 @@ class Facts:
 
 
 def kind_of(before: Facts, after: Facts) -> Kind:
-    """Tells what a step did by what changed."""
+    """Determines a step's effect from what it changed."""
     if after.position != before.position:
         return Kind.MOVE_FORWARD
     if after.direction != before.direction:
@@ -72,14 +72,14 @@ def kind_of(before: Facts, after: Facts) -> Kind:
 
 @dataclass(frozen=True)
 class Episode:
-    """T transitions.
+    """An episode of T transitions.
 
     Attributes:
-        positions: `[T + 1, 2]` ints, (x, y) cell of the agent, the start's first.
-        directions: `[T + 1]` ints, where it looks, as in `DIRECTIONS`.
-        kinds: `[T]`, what each action did.
+        positions: `[T + 1, 2]` ints, (x, y) cell of the agent, starting with its first.
+        directions: `[T + 1]` ints, its direction, as in `DIRECTIONS`.
+        kinds: `[T]`, the effect of each action.
         rewards: `[T]`, r_ext.
-        bonuses: `[T]`, r_int before its coefficient; None where there is no intrinsic reward.
+        bonuses: `[T]`, r_int before its coefficient; None without an intrinsic reward.
         grids: `[T + 1, width, height, 3]` uint8, MiniGrid's encoding of the level without the
             agent; None if they were not kept.
     """
@@ -98,17 +98,16 @@ class Episode:
         """The bonuses, `[T]`.
 
         Raises:
-            ValueError: There are none.
+            ValueError: The episode has none.
         """
         if self.bonuses is None:
             raise ValueError("an episode of a policy that was trained without a bonus has none")
         return self.bonuses
 
     def places(self) -> NDArray[np.int64]:
-        """Where each action had its effect, `[T, 2]` (x, y).
+        """The cell in which each action took effect, `[T, 2]` (x, y).
 
-        The agent's cell after the action, or the cell in front if something was done to what is in
-        it.
+        The agent's cell after the action, or the cell in front for an action on a door or object.
         """
         in_front = np.array([kind in _IN_FRONT for kind in self.kinds], int)  # [T]
         return self.positions[1:] + in_front[:, None] * DIRECTIONS[self.directions[1:]]
@@ -120,9 +119,9 @@ class Recording:
 
     Attributes:
         env: Environment id.
-        method: Name of the intrinsic reward, `"none"` without.
+        method: Name of the intrinsic reward, or `"none"`.
         frames_trained: Transitions the policy was trained on.
-        level: As every episode begins.
+        level: The level at the start of every episode.
         episodes: At least one.
     """
 

@@ -1,4 +1,4 @@
-"""How well a checkpoint's policy plays, over a number of whole episodes."""
+"""Evaluates a checkpoint's policy over a number of whole episodes."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from rllib_ride.intrinsic.counts import EpisodicCounter
 
 @dataclass(frozen=True)
 class Scores:
-    """What `rllib-ride evaluate` tells.
+    """The result of `rllib-ride evaluate`.
 
     Attributes:
         episodes: Episodes played.
         return_mean: Mean extrinsic return of an episode.
         return_std: Its standard deviation over the episodes.
-        length_mean: Mean transitions of an episode.
-        success_rate: Share of episodes with a return above 0: where reward is sparse, those that
-            reached the goal. Of a game that says whether the flag was reached, those that did.
-        states_visited_mean: Mean number of different states of an episode, its first among them,
-            by the key that the counts `full` go by; None where the environment has none.
+        length_mean: Mean number of transitions of an episode.
+        success_rate: Share of episodes with a return above 0, which reached the goal if the reward
+            is sparse. For a game that reports whether the flag was reached: share that reached it.
+        states_visited_mean: Mean number of distinct states in an episode, including the first, by
+            the key of `"full"` counts; None if the environment has no such key.
         frames_trained: Transitions the policy was trained on.
     """
 
@@ -45,9 +45,9 @@ def evaluate(policy: Policy, *, episodes: int, seed: int, greedy: bool) -> Score
 
     Args:
         policy: The policy.
-        episodes: How many to play, at least 1.
+        episodes: Number to play, at least 1.
         seed: Of levels and sampled actions.
-        greedy: Take the likeliest action; otherwise sample, as in training.
+        greedy: Take the most likely action; otherwise sample, as in training.
     """
     with contextlib.closing(policy.make_env(num_envs_for(episodes))) as env:
         tally = _Tally(env.num_envs)
@@ -66,11 +66,11 @@ def evaluate(policy: Policy, *, episodes: int, seed: int, greedy: bool) -> Score
 
 
 class _Tally:
-    """Sums over the running episode of each of N environments.
+    """Accumulates statistics of the running episode of each of N environments.
 
     Attributes:
-        ended: Return, length, success and different states of each episode that ended and counts;
-            NaN states where the environment does not say which it is in.
+        ended: Return, length, success and number of distinct states of each ended episode that
+            counts; the last is NaN if the environment reports no state key.
     """
 
     def __init__(self, num_envs: int) -> None:
@@ -80,7 +80,7 @@ class _Tally:
         self._visits = EpisodicCounter(num_envs)
 
     def add(self, moment: Moment) -> None:
-        """Takes in one step of each environment."""
+        """Adds one step of each environment."""
         begins = moment.begins
         self._return = np.where(begins, 0.0, self._return + moment.rewards)
         self._length = np.where(begins, 0, self._length + 1)
@@ -95,5 +95,5 @@ class _Tally:
 
 
 def _is_success(infos: Mapping[str, Any], returns: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """`[N]`; Mario's reward is for every step to the right, so that a return says little."""
+    """Success by environment, `[N]`; Mario needs the flag, as it rewards each step to the right."""
     return np.asarray(infos["flag_get"], bool) if "flag_get" in infos else returns > 0

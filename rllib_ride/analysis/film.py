@@ -1,4 +1,4 @@
-"""A film of one episode: the level as it is played, and the bonus drawn along it."""
+"""Writes a film of one episode: the level, and a chart of the bonus."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _CHART = 560, 360  # pixels
 _HEADING = 28
 _PLAN_HEIGHT = _CHART[1] - 2 * 8
 _LAST_MS = 2000
-_COLORS, _METHOD = 254, Image.Quantize.FASTOCTREE  # the one that keeps white white
-_SAME = 255  # index of a pixel that stays as it is
+_COLORS, _METHOD = 254, Image.Quantize.FASTOCTREE  # the only method that keeps white white
+_SAME = 255  # index of an unchanged pixel
 
 
 def write_film(recording: Recording, path: Path) -> Path:
-    """Writes the first episode as a GIF that repeats, and returns its path.
+    """Writes the first episode as a looping GIF and returns its path.
 
-    A step is shown for 150 ms; of a long episode for less, so that the film is half a minute.
+    A step takes 150 ms, or less in a long episode, so that the film takes about half a minute.
 
     Args:
         recording: With bonuses and grids.
@@ -34,7 +34,7 @@ def write_film(recording: Recording, path: Path) -> Path:
     """
     film = Film(recording)
     first, last = film.frame(0), film.frame(len(film) - 1)
-    # One palette for all frames, so that what stands still need not be stored again.
+    # One palette for all frames, so that unchanged pixels need not be stored again.
     palette = Image.fromarray(np.concatenate([first, last])).quantize(_COLORS, _METHOD)
     shown = _indexed(first, palette)
     pictures = [_paletted(shown, palette)]
@@ -56,9 +56,9 @@ def write_film(recording: Recording, path: Path) -> Path:
 
 
 class Film:
-    """The first episode of a recording in pictures, one of each of its T + 1 states.
+    """The first episode of a recording as pictures, one for each of its T + 1 states.
 
-    Left the level and the agent; right the bonus of each step, pale where it is yet to come.
+    Left: the level and the agent. Right: the bonus of each step, pale for future steps.
 
     Args:
         recording: With bonuses and grids.
@@ -87,7 +87,7 @@ class Film:
 
 
 def step_ms(steps: int) -> int:
-    """How long a step of an episode of so many is shown; a GIF knows hundredths of a second."""
+    """Duration of a step in an episode of `steps`; GIF durations are multiples of 10 ms."""
     return min(max(30_000 // steps // 10 * 10, 30), 150)
 
 
@@ -106,11 +106,11 @@ def _paletted(indices: NDArray[np.uint8], palette: Image.Image) -> Image.Image:
 
 
 def _chart(episode: Episode) -> tuple[NDArray[np.uint8], NDArray[np.uint8], list[int]]:
-    """The bonus of each step, drawn.
+    """Draws the bonus of each step.
 
     Returns:
-        The chart, `[height, width, 3]`; the same with all steps pale; and of each of the T + 1
-        states, how many pixel columns belong to the steps that led there.
+        The chart, `[height, width, 3]`; the same with all steps pale; and for each of the T + 1
+        states, the number of pixel columns of the steps up to it.
     """
     dpi = 100
     figure = Figure(figsize=(_CHART[0] / dpi, _CHART[1] / dpi), dpi=dpi, layout="constrained")
@@ -136,7 +136,7 @@ def _chart(episode: Episode) -> tuple[NDArray[np.uint8], NDArray[np.uint8], list
 
 
 def _plan(level: Level, episode: Episode, t: int) -> NDArray[np.uint8]:
-    """The level at state t as MiniGrid draws it, cut to what is used."""
+    """The level at state t as MiniGrid draws it, cropped to its window."""
     assert episode.grids is not None
     left, right, top, bottom = level.window()
     tile = max(_PLAN_HEIGHT // max(bottom - top, right - left), 8)
@@ -157,7 +157,7 @@ def _heading(recording: Recording, t: int) -> str:
 
 
 def _centred(picture: NDArray[np.uint8], height: int) -> NDArray[np.uint8]:
-    """On white, with a margin of 8 pixels on the left."""
+    """Centres a picture vertically on white, with a left margin of 8 pixels."""
     canvas = np.full((height, picture.shape[1] + 8, 3), 255, np.uint8)
     top = (height - len(picture)) // 2
     canvas[top : top + len(picture), 8:] = picture

@@ -1,4 +1,4 @@
-"""What a run leaves for its reader when it ends."""
+"""Writes a run's curves and table when it ends."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from rllib_ride.analysis.tables import results_rows, results_table, to_markdown
 def write_summary(run_dir: Path) -> list[Path]:
     """Writes curves and table of the trials under `run_dir` into it, and returns their paths.
 
-    Works on a run that was interrupted: what has been reported so far is drawn. No trial with a
-    report yet: writes nothing. What cannot be read is left out, and told on stderr.
+    For an interrupted run, draws the reports so far; without any report, writes nothing. Leaves out
+    what cannot be read, with a note on stderr.
     """
     readings = read_runs([run_dir])
     for note in readings.notes:
@@ -35,6 +35,6 @@ def save_figure(figure: Figure, stem: Path) -> list[Path]:
     """Writes the figure as `stem`.png and `stem`.svg, and returns their paths."""
     png, svg = stem.with_suffix(".png"), stem.with_suffix(".svg")
     figure.savefig(png, dpi=150)
-    figure.set_layout_engine("none")  # laid out once, it need not be again
+    figure.set_layout_engine("none")  # reuse the layout of the first file
     figure.savefig(svg)
     return [png, svg]

@@ -1,7 +1,7 @@
-"""Heatmaps over one level: where agents are, and where they are paid for what.
+"""Heatmaps over one level: the agents' visits, and the intrinsic reward by kind of action.
 
-As the paper's fig:state_visitation_heatmaps and fig:noreward_heatmaps_fixseed_anyseed, one panel a
-method, and fig:intrinsic_reward_heatmaps_n7s4, green for doors and objects, blue for moving
+As the paper's fig:state_visitation_heatmaps and fig:noreward_heatmaps_fixseed_anyseed, one panel
+per method, and fig:intrinsic_reward_heatmaps_n7s4, green for doors and objects, blue for moving
 forward, red for turning.
 """
 
@@ -29,7 +29,7 @@ _PANEL = 3.6  # inches, the longer edge
 
 @dataclass(frozen=True)
 class Panel:
-    """Which actions a heatmap of bonuses is about, and its colours."""
+    """The kinds of action that a heatmap of bonuses shows, and its colour map."""
 
     title: str
     kinds: frozenset[Kind]
@@ -43,11 +43,11 @@ TURNS = Panel("turn left or right", frozenset({Kind.TURN}), "Reds")
 
 
 def draw_visits(recordings: Mapping[str, Recording], title: str) -> Figure:
-    """A panel for each recording: states of an episode in each cell, on average.
+    """Draws a panel per recording: the mean number of an episode's states in each cell.
 
     Args:
-        recordings: Of one level, by the label of each.
-        title: Which level, and how it was played.
+        recordings: By label, all of one level.
+        title: Names the level and how it was played.
     """
     level = _level(recordings)
     visits = {
@@ -73,14 +73,14 @@ def draw_visits(recordings: Mapping[str, Recording], title: str) -> Figure:
 
 
 def draw_intrinsic(recordings: Mapping[str, Recording], title: str) -> Figure:
-    """A row for each recording: the mean bonus of actions at each cell, a panel a kind.
+    """Draws a row per recording: the mean bonus of actions in each cell, one panel per kind.
 
-    The panels of a row have one scale, which begins at 0; rows have their own, as methods pay in
-    units of their own.
+    The panels of a row share a scale that begins at 0. Scales differ between rows, as methods'
+    bonuses have different scales.
 
     Args:
-        recordings: Of one level, with bonuses, by the label of each.
-        title: Which level, and how it was played.
+        recordings: By label, all of one level and with bonuses.
+        title: Names the level and how it was played.
     """
     level = _level(recordings)
     panels = panels_for(recordings)
@@ -103,7 +103,7 @@ def draw_intrinsic(recordings: Mapping[str, Recording], title: str) -> Figure:
 
 
 def panels_for(recordings: Mapping[str, Recording]) -> tuple[Panel, Panel, Panel]:
-    """Green is for opening doors alone where nothing else was done to objects."""
+    """The panels: green shows only opening doors if there was no other interaction."""
     done = {
         kind
         for recording in recordings.values()
@@ -120,7 +120,7 @@ def _level(recordings: Mapping[str, Recording]) -> Level:
 def _panels(
     level: Level, rows: int, columns: int, least_width: float = 0.0
 ) -> tuple[Figure, np.ndarray]:
-    """A figure of panels in the level's proportions, and its axes `[rows, columns]`."""
+    """A figure with panels of the level's proportions, and its axes `[rows, columns]`."""
     left, right, top, bottom = level.window()
     cell = _PANEL / max(right - left, bottom - top)
     width, height = max(cell * (right - left), 2.4), max(cell * (bottom - top), 1.2)
@@ -135,12 +135,12 @@ def _rooms(recording: Recording, level: Level) -> str:
 
 
 def _name(axes: Axes, label: str, subject: str) -> None:
-    """Titles a panel; a label as long as a path goes over several lines."""
+    """Sets a panel's title; wraps a long label, such as a path."""
     axes.set_title(f"{textwrap.fill(label, 36)}\n{subject}", fontsize=10)
 
 
 def _from_light(name: str) -> Colormap:
-    """A colour map without its palest part, so that 0 is told from no value."""
+    """A colour map without its palest part, so that 0 differs from no value."""
     colors = matplotlib.colormaps[name](np.linspace(0.15, 1.0, 256))
     return LinearSegmentedColormap.from_list(f"{name}_from_light", colors)
 

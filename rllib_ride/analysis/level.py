@@ -1,4 +1,4 @@
-"""A MiniGrid level in plain data: walls, rooms, and what lies where."""
+"""A MiniGrid level as plain data: walls, rooms and objects."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAMES = {
     "X": "box",
     "L": "lava",
 }
-"""What the letters stand for, the paper's where it has one (its heatmaps' captions)."""
+"""Meaning of the letters; those of the paper's heatmap captions where it has one."""
 
 _LETTERS = {"goal": "G", "door": "D", "key": "K", "ball": "B", "box": "X", "lava": "L"}
 
@@ -33,7 +33,7 @@ class Thing:
     """An object of a level.
 
     Attributes:
-        cell: Where it is.
+        cell: Its cell.
         letter: One of `NAMES`.
         color: MiniGrid's name of its colour.
     """
@@ -49,11 +49,11 @@ class Level:
 
     Attributes:
         walls: `[height, width]` bool.
-        rooms: `[height, width]` ints: the number of the room of each floor cell, from 1 in the
-            order in which a walk from the start meets them; 0 on walls, doors and outside. A room
-            is what walls and doors bound.
-        things: All objects that are no walls.
-        start: Where the agent is.
+        rooms: `[height, width]` ints: the room of each floor cell, numbered from 1 in the order in
+            which a walk from the start meets them; 0 on walls, doors and outside. A room is an area
+            bounded by walls and doors.
+        things: All objects except walls.
+        start: The agent's cell.
     """
 
     walls: NDArray[np.bool_]
@@ -63,20 +63,20 @@ class Level:
 
     @property
     def num_rooms(self) -> int:
-        """How many rooms there are."""
+        """Number of rooms."""
         return int(self.rooms.max())
 
     def window(self) -> tuple[int, int, int, int]:
-        """The cells worth showing: left, right, top, bottom, right and bottom not included.
+        """The used part of the grid: left, right, top, bottom; right and bottom are exclusive.
 
-        MultiRoom levels fill a part of their grid.
+        MultiRoom levels fill only a part of their grid.
         """
         y, x = np.nonzero(self.walls | (self.rooms > 0))
         return int(x.min()), int(x.max()) + 1, int(y.min()), int(y.max()) + 1
 
 
 def level_of(env: MiniGridEnv) -> Level:
-    """The level that an environment is in, which has just been reset."""
+    """The level of an environment that has just been reset."""
     width, height = env.width, env.height
     objects = {(i % width, i // width): obj for i, obj in enumerate(env.grid.grid) if obj}
     walls, doors = np.zeros((height, width), bool), np.zeros((height, width), bool)
@@ -99,12 +99,12 @@ def level_of(env: MiniGridEnv) -> Level:
 def number_rooms(
     walls: NDArray[np.bool_], doors: NDArray[np.bool_], start: Cell
 ) -> NDArray[np.int64]:
-    """The rooms that can be walked to, keys aside, as `Level` tells them.
+    """Numbers the rooms that can be reached from the start, as in `Level`; ignores locks.
 
     Args:
         walls: `[height, width]`.
         doors: `[height, width]`.
-        start: In the first room.
+        start: A cell of the first room.
     """
     rooms = np.zeros(walls.shape, np.int64)
     entrances, number = deque([start]), 0

@@ -1,4 +1,4 @@
-"""Draws a level as a plan: grey walls, and letters for what lies in it."""
+"""Draws a level as a plan: grey walls, and letters for objects."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from rllib_ride.analysis import palette
 from rllib_ride.analysis.level import NAMES, Level
 
 _WALL = (0.6, 0.6, 0.6, 1.0)
-_PLAN = 245.0  # points, about the longer edge of a plan in a figure
+_PLAN = 245.0  # points, approximate length of a plan's longer edge in a figure
 
 
 def draw_level(axes: Axes, level: Level) -> None:
-    """Draws the plan; cell (x, y) has its middle at (x, y), y downwards.
+    """Draws the plan; cell (x, y) has its centre at (x, y), y downwards.
 
-    The agent's start and every object have a letter, see `letters_of`; doors and objects a frame of
-    their colour.
+    The agent's start and all objects have a letter, see `letters_of`. Objects, including doors,
+    have a frame of their colour.
     """
     height, width = level.walls.shape
     left, right, top, bottom = level.window()
@@ -47,14 +47,14 @@ def draw_level(axes: Axes, level: Level) -> None:
 def draw_heat(
     axes: Axes, level: Level, values: NDArray[np.float64], cmap: Colormap | str, **norm: object
 ) -> AxesImage:
-    """Colours the cells of a level by `values`, `[height, width]`, and those of NaN not at all.
+    """Colours the cells of a level by `values`, `[height, width]`; leaves out NaN.
 
     Args:
-        axes: Where.
-        level: Drawn over it.
-        values: One a cell.
-        cmap: Matplotlib's.
-        **norm: `vmin` and `vmax`, or `norm`, as of `Axes.imshow`.
+        axes: Axes to draw in.
+        level: Drawn on top.
+        values: One per cell.
+        cmap: Colour map.
+        **norm: `vmin` and `vmax`, or `norm`, as in `Axes.imshow`.
 
     Returns:
         The image, for a colour bar.
@@ -73,7 +73,7 @@ def draw_heat(
 
 
 def letters_of(level: Level) -> str:
-    """What the letters in a level's plan stand for."""
+    """Legend of the letters in a level's plan."""
     letters = {"A", *(thing.letter for thing in level.things)}
     return ",  ".join(f"{letter}: {name}" for letter, name in NAMES.items() if letter in letters)
 

@@ -1,4 +1,4 @@
-"""HTML for a page that is one file: pictures in it, nothing loaded, no script, fit for a phone."""
+"""HTML for a self-contained page: embedded pictures, no scripts or requests, fit for a phone."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ th { border-bottom: 2px solid #555; }
 
 
 def page(title: str, parts: Iterable[str]) -> str:
-    """A whole document with `title` above `parts`, which are HTML."""
+    """A complete document: `title` above `parts`, which are HTML."""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -52,18 +52,18 @@ def paragraph(text: str) -> str:
 
 
 def bullets(texts: Sequence[str]) -> str:
-    """A list; nothing for no entries."""
+    """A bulleted list; empty without entries."""
     entries = "".join(f"<li>{escape(text)}</li>" for text in texts)
     return f'<ul class="note">{entries}</ul>' if texts else ""
 
 
 def pictures(panels: Iterable[tuple[Figure, str]], caption: str, made_by: Sequence[str]) -> str:
-    """Figures, each with a text for who cannot see it, beside each other where there is room.
+    """Figures with alternative texts, side by side if there is room.
 
     Args:
-        panels: Figure and text.
-        caption: What they show.
-        made_by: How they were made, a line each, the first of them a command.
+        panels: Pairs of figure and alternative text.
+        caption: What the figures show.
+        made_by: Lines on how they were made; the first is a command.
     """
     images = "\n".join(
         f'<img src="{_data_uri(figure)}" alt="{escape(text)}">' for figure, text in panels
@@ -77,7 +77,7 @@ def pictures(panels: Iterable[tuple[Figure, str]], caption: str, made_by: Sequen
 
 
 def table(rows: Sequence[Mapping[str, str]]) -> str:
-    """Rows of equal keys, of none nothing; wider than a phone, it scrolls by itself."""
+    """A table of rows with equal keys; empty without rows. A wide table scrolls on its own."""
     if not rows:
         return ""
     names = list(rows[0])

@@ -1,4 +1,4 @@
-"""One look a method in every figure, in colours that colour-blind readers can tell apart."""
+"""Gives each method the same line style in every figure, in colours safe for the colour-blind."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from matplotlib.typing import LineStyleType
 
-# Okabe and Ito, Color Universal Design (2008).
+# Source: Okabe and Ito, Color Universal Design (2008).
 BLACK = "#000000"
 ORANGE = "#E69F00"
 SKY_BLUE = "#56B4E9"
@@ -21,7 +21,7 @@ GREY = "#999999"
 
 @dataclass(frozen=True)
 class LineStyle:
-    """A line's colour and its dashes, both as Matplotlib takes them."""
+    """A line's colour and dashes, in Matplotlib's notation."""
 
     color: str
     dashes: LineStyleType
@@ -50,10 +50,10 @@ _DASHES: tuple[LineStyleType, ...] = (
 
 
 def line_styles(labels: Iterable[str]) -> dict[str, LineStyle]:
-    """A style for each label: the paper's methods always have their own, others what is free.
+    """A style for each label: fixed for the paper's methods, the next free one for all others.
 
-    Where a method is drawn in variants alone, the first of them has its style. Styles repeat where
-    there are more other labels than free ones (40).
+    If only variants of a method are drawn, the first of them gets the method's style. Styles repeat
+    if there are more other labels than free styles (40).
     """
     labels = list(dict.fromkeys(labels))
     first: dict[str, str] = {}
@@ -66,14 +66,14 @@ def line_styles(labels: Iterable[str]) -> dict[str, LineStyle]:
 
 
 def literal(text: str) -> str:
-    """The text as Matplotlib draws it: to it a `$` would begin a formula."""
+    """Escapes `$`, which would begin a formula in Matplotlib."""
     return text.replace("$", r"\$")
 
 
 def sort_key(label: str) -> tuple[int, str]:
-    """Sorts labels as legends and tables list them: the paper's methods first, then others.
+    """Sort key of labels in legends and tables: the paper's methods first, then the others.
 
-    A grid search's variants stand where their method does.
+    Variants in a grid search are sorted with their method.
     """
     method = _method(label)
     position = list(_METHODS).index(method) if method in _METHODS else len(_METHODS)
@@ -81,5 +81,5 @@ def sort_key(label: str) -> tuple[int, str]:
 
 
 def _method(label: str) -> str:
-    """The method of a label, which may be a variant's."""
+    """The method of a label, without its variant."""
     return label.partition(" ")[0]

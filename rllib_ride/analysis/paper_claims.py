@@ -1,7 +1,7 @@
-"""What the paper says in words of each method on each task (RIDE, ICLR 2020).
+"""What the paper (RIDE, ICLR 2020) says in words about each method on each task.
 
-The figures' values are in no text; these sentences are what a reader can hold a number against. The
-label behind each is that of the figure, table or section of the paper.
+The paper does not give its figures' values in text, so results are compared with these sentences.
+Each ends with the label of a figure, table or section of the paper.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rllib_ride.envs.registration import (
 
 _N7S4, _N12S10, _DOOM = multiroom_id(7, 4), multiroom_id(12, 10), VIZDOOM_IDS["sparse"]
 
-# Of one task.
+# About one task.
 _CLAIMS = {
     ("rnd", _N7S4): "solves it (sec:results_intrinsic)",
     ("icm", _N7S4): "solves it (sec:results_intrinsic)",
@@ -41,7 +41,7 @@ _CLAIMS = {
     ("icm", MARIO_ID): "later and lower than the others with both rewards (fig:all_mario_doom)",
     ("none", MARIO_ID): "learns as good a policy as the others in 1M (fig:all_mario_doom)",
 }
-# Of every task of fig:minigrid, unless there is one of the task above.
+# About every task of fig:minigrid, unless there is a claim about the task above.
 _MINIGRID_CLAIMS = {
     "ride": "solves it, in the fewest frames (fig:minigrid)",
     "none": "does not learn it (fig:minigrid)",
@@ -57,14 +57,14 @@ _SINGLETON_CLAIMS = dict.fromkeys(("count", "rnd", "none"), "solves it (fig:fixe
 
 
 def paper_says(method: str, task: str) -> str:
-    """The paper's words on `method` in `task`; empty where it has none.
+    """What the paper says about `method` on `task`; empty if nothing.
 
     Args:
         method: Name of the method, without a variant.
         task: An environment with its options, as in `Run.task`.
     """
     env = task.partition(" (")[0]
-    if task != env:  # options make another task of it
+    if task != env:  # with options it is another task
         is_singleton = env == OBSTRUCTED_MAZE_ID and "singleton_seed=" in task
         return _SINGLETON_CLAIMS.get(method, "") if is_singleton else ""
     if (method, env) in _CLAIMS:

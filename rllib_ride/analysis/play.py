@@ -1,4 +1,4 @@
-"""Whole episodes of a policy in N environments, in lock-step, none of them favoured."""
+"""Plays whole episodes of a policy in N environments in lock-step, without selection bias."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ MOST_ENVS = 32
 
 @dataclass(frozen=True)
 class Moment:
-    """Where N environments are, and the step that led there.
+    """The current state of N environments, and the step that led there.
 
     Attributes:
-        obs: `[N, ...]`, or a dict of such; some environments write the next one into it.
+        obs: `[N, ...]`, or a dict of such; some environments overwrite it at the next step.
         infos: Of the same step.
         begins: `[N]` bool, True where the state is an episode's first: no transition led there, and
-            the actions and rewards are nobody's.
+            action and reward have no meaning.
         actions: `[N, ...]`, as the policy chose them.
         rewards: `[N]`, extrinsic.
         ended: `[N]` bool, whether the episode ended with this step.
-        counted: `[N]` bool, False where an environment has played all it was to play.
+        counted: `[N]` bool, False where an environment has already played all its episodes.
     """
 
     obs: Any
@@ -42,24 +42,24 @@ class Moment:
 
 
 def num_envs_for(episodes: int) -> int:
-    """How many environments so many episodes are played in."""
+    """The number of environments in which to play `episodes`."""
     return min(episodes, MOST_ENVS)
 
 
 def play(
     policy: Policy, env: gym.vector.VectorEnv, *, episodes: int, seed: int, greedy: bool
 ) -> Iterator[Moment]:
-    """Plays until `episodes` episodes have ended that count.
+    """Plays until `episodes` episodes that count have ended.
 
-    Each environment plays a number of episodes that is fixed beforehand. To take the first so many
-    that end, whichever environment they end in, would favour short episodes.
+    Each environment plays a number of episodes fixed in advance. Taking the first ones to end in
+    any environment would favour short episodes.
 
     Args:
         policy: The policy.
-        env: Where it plays; resets on the step after an episode's end.
-        episodes: How many, at least as many as there are environments.
+        env: Its environments; must reset on the step after an episode's end.
+        episodes: Number of episodes, at least the number of environments.
         seed: Of levels and sampled actions.
-        greedy: Take the likeliest action; otherwise sample, as in training.
+        greedy: Take the most likely action; otherwise sample, as in training.
     """
     num_envs = env.num_envs
     shares, played = shares_of(episodes, num_envs), np.zeros(num_envs, int)
@@ -91,7 +91,7 @@ def play(
 
 
 def shares_of(episodes: int, num_envs: int) -> NDArray[np.int64]:
-    """How many episodes each environment plays, `[N]`."""
+    """The number of episodes that each environment plays, `[N]`."""
     shares = np.full(num_envs, episodes // num_envs)
     shares[: episodes % num_envs] += 1
     return shares

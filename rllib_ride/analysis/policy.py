@@ -1,4 +1,4 @@
-"""The policy in a checkpoint, ready to play."""
+"""Loads the policy of a checkpoint, ready to play."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rllib_ride.rllib.weights import load_weights
 from rllib_ride.seal import SEAL_FILE, space_text, verified
 
 UNREADABLE = (
-    AttributeError,  # a class that is not where it was
+    AttributeError,  # a class that has moved
     EOFError,
     KeyError,
     OSError,
@@ -30,25 +30,24 @@ UNREADABLE = (
     ValueError,  # no JSON
     pickle.UnpicklingError,
 )
-"""What reading a folder that is no whole checkpoint of this version can raise."""
+"""Exceptions of reading a folder that is not a complete checkpoint of this version."""
 
 _SEEN = ("observation", "agent_view_size", "see_through_walls")
-"""Options of MiniGrid environments that decide what a policy sees."""
+"""Options of MiniGrid environments that determine the observations."""
 
 
 @dataclass(frozen=True)
 class Policy:
-    """A trained policy and where it plays.
+    """A trained policy and the environment in which it plays.
 
     Attributes:
-        module: The policy's RLModule alone, in inference mode.
+        module: The policy's RLModule, in inference mode.
         env: Environment id.
         env_options: Keyword arguments of the environment.
         frames_trained: Transitions it was trained on.
-        trained_in: Id of the environment they were of.
-        normalize_actions: RLlib's setting of the same name, as is `clip_actions`: what becomes of
-            the policy's action before the environment is given it.
-        clip_actions: See `normalize_actions`.
+        trained_in: Id of the environment it was trained in.
+        normalize_actions: RLlib's setting: whether actions are unsquashed for the environment.
+        clip_actions: RLlib's setting: whether actions are clipped for the environment.
     """
 
     module: TorchRLModule
@@ -60,23 +59,23 @@ class Policy:
     clip_actions: bool = False
 
     def make_env(self, num_envs: int) -> gym.vector.VectorEnv:
-        """So many environments to play in."""
+        """Makes a vector of environments to play in."""
         return gym.make_vec(self.env, num_envs=num_envs, **self.env_options)
 
 
 def load_policy(checkpoint: Path, env: str | None = None) -> Policy:
-    """The policy in a checkpoint of RLlib's algorithm; neither Learner nor EnvRunner is built.
+    """Loads the policy of an Algorithm's checkpoint without building a Learner or EnvRunner.
 
-    Of a checkpoint with weights under a seal, which trials write, nothing is unpickled.
+    If the checkpoint has a seal and separate weights, as trials write, nothing is unpickled.
 
     Args:
         checkpoint: A folder that `Algorithm.save_to_path` or a trial wrote, `checkpoint_000003`.
-        env: Environment to play in; None: the one it was trained in, with its options. Another has
-            its own options, but for what a policy sees of a MiniGrid level.
+        env: Environment to play in; None: the one it was trained in, with its options. Another one
+            has its own options, but keeps those that determine MiniGrid's observations.
 
     Raises:
-        ValueError: No such checkpoint, one that is not whole, or an environment unknown or of other
-            spaces.
+        ValueError: The checkpoint is missing or incomplete, or the environment is unknown or has
+            other spaces.
     """
     if not module_folder(checkpoint).is_dir():
         there = sorted(path.name for path in checkpoint.glob("checkpoint_*"))
@@ -96,10 +95,10 @@ def load_policy(checkpoint: Path, env: str | None = None) -> Policy:
 
 
 def seal_with_weights(checkpoint: Path) -> dict[str, Any] | None:
-    """The seal of a whole checkpoint whose weights need no unpickling; None if they do.
+    """The seal of a checkpoint whose weights need no unpickling; None if they do.
 
     Raises:
-        ValueError: The checkpoint has a seal, but is not what was sealed.
+        ValueError: The checkpoint does not match its seal.
     """
     if not (checkpoint / SEAL_FILE).exists():
         return None
@@ -108,11 +107,11 @@ def seal_with_weights(checkpoint: Path) -> dict[str, Any] | None:
 
 
 class _CannotPlay(ValueError):
-    """The environment cannot be made, or is not one that the policy can play in."""
+    """The environment cannot be made, or does not fit the policy."""
 
 
 def _load(checkpoint: Path, seal: Mapping[str, Any], env: str | None) -> Policy:
-    """By PyTorch's weights and the seal's description."""
+    """Loads PyTorch's weights into the network that the seal describes."""
     play_env, play_options = _where(env, seal["env"], seal["env_options"])
     spaces = _spaces_of(play_env, play_options)
     for kind, space in spaces.items():
@@ -128,7 +127,7 @@ def _load(checkpoint: Path, seal: Mapping[str, Any], env: str | None) -> Policy:
 
 
 def _load_by_rllib(checkpoint: Path, env: str | None) -> Policy:
-    """By RLlib's own files, which are pickles: whoever wrote them chooses what runs here."""
+    """Loads RLlib's own files, which are pickles: they can run arbitrary code."""
     module = TorchRLModule.from_checkpoint(str(module_folder(checkpoint).resolve()))
     config = checkpoint_config(checkpoint)
     frames_trained = checkpoint_frames(checkpoint)
@@ -164,7 +163,7 @@ def _what_is_seen(options: Mapping[str, Any], env: str) -> dict[str, Any]:
 def _spaces_of(env: str, options: Mapping[str, Any]) -> dict[str, gym.Space]:
     try:
         made = gym.make_vec(env, num_envs=1, **options)
-    except Exception as error:  # a package is missing, say, or an option: of any type of its own
+    except Exception as error:  # a missing package or bad option raises any type
         raise _CannotPlay(f"environment {env}: {error}") from error
     spaces = {"observation": made.single_observation_space, "action": made.single_action_space}
     made.close()

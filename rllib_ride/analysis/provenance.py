@@ -1,4 +1,4 @@
-"""How a report was made: its command, the code that ran and the code that reports."""
+"""How a report was made: its command, and the code that trained and that reports."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PACKAGES = ("rllib-ride", "matplotlib", "numpy", "pandas", "rliable")
 
 
 def made_by(command: str, runs: Sequence[Run]) -> list[str]:
-    """The command, the versions that report, and those that trained, each set with its runs."""
+    """Lines with the command, the reporting versions, and each training code with its runs."""
     ours = ", ".join(f"{name} {package_version(name)}" for name in _PACKAGES)
     trained = Counter(tuple(map(_told, run.code)) for run in runs)
     return [

@@ -1,4 +1,4 @@
-"""Plays episodes of a checkpoint's policy in one level, and records what each step did."""
+"""Plays episodes of a checkpoint's policy in one level and records each step's effect."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from rllib_ride.rllib.visits import StateVisits
 
 @dataclass(frozen=True)
 class Agent:
-    """What a checkpoint holds: a policy, and the intrinsic networks it was trained with.
+    """The contents of a checkpoint: a policy and the intrinsic networks it was trained with.
 
     Attributes:
-        policy: The policy and where it plays.
-        intrinsic: The networks; None if it was trained without a bonus.
+        policy: The policy and its environment.
+        intrinsic: The intrinsic networks; None if it was trained without a bonus.
     """
 
     policy: Policy
@@ -43,10 +43,10 @@ class Agent:
 
 
 def load_agent(checkpoint: Path, env: str | None = None) -> Agent:
-    """Policy and intrinsic networks of a checkpoint; see `load_policy`.
+    """Loads policy and intrinsic networks of a checkpoint; see `load_policy`.
 
     Raises:
-        ValueError: No such checkpoint, or no MiniGrid environment: there is no level to look at.
+        ValueError: As `load_policy`, or the environment is not MiniGrid's and so has no level.
     """
     policy = load_policy(checkpoint, env=env)
     agent = Agent(policy, load_intrinsic(checkpoint, policy))
@@ -59,14 +59,14 @@ def load_agent(checkpoint: Path, env: str | None = None) -> Agent:
 
 
 def record_episode(checkpoint: Path, seed: int) -> Recording:
-    """One episode in one level, actions sampled as in training, with its grids.
+    """Records one episode in one level, with its grids; samples actions as in training.
 
     Args:
         checkpoint: A folder that a trial with a bonus wrote.
         seed: Of the level and the actions.
 
     Raises:
-        ValueError: No such checkpoint, one without intrinsic networks, or no MiniGrid environment.
+        ValueError: As `load_agent`, or the checkpoint has no intrinsic networks.
     """
     agent = load_agent(checkpoint)
     if agent.intrinsic is None:
@@ -77,13 +77,13 @@ def record_episode(checkpoint: Path, seed: int) -> Recording:
 def record(
     agent: Agent, *, episodes: int, seed: int, greedy: bool = False, keep_grids: bool = False
 ) -> Recording:
-    """Episodes that all begin in the level that `env.reset(seed=seed)` makes.
+    """Records episodes that all begin in the level that `env.reset(seed=seed)` makes.
 
     Args:
-        agent: Who plays.
-        episodes: How many.
+        agent: The agent that plays.
+        episodes: Number of episodes.
         seed: Of the level and the actions.
-        greedy: Take the likeliest action; otherwise sample, as in training.
+        greedy: Take the most likely action; otherwise sample, as in training.
         keep_grids: Keep the whole grid of each step.
     """
     policy = agent.policy
@@ -108,7 +108,7 @@ def record(
 
 
 def facts_of(level: MiniGridEnv) -> Facts:
-    """What `kind_of` must know of a level as it is now."""
+    """The facts about a level's current state that `kind_of` compares."""
     objects = [cell for cell in level.grid.grid if cell is not None]
     x, y = level.agent_pos
     return Facts(
@@ -121,10 +121,10 @@ def facts_of(level: MiniGridEnv) -> Facts:
 
 
 def _levels_of(env: VectorEnv) -> list[MiniGridEnv]:
-    """The MiniGrid environments in a vector.
+    """The MiniGrid environments in a vector environment.
 
     Raises:
-        ValueError: They are none.
+        ValueError: They are not MiniGrid's.
     """
     levels = [one.unwrapped for one in getattr(env.unwrapped, "envs", [])]
     if not levels or not all(isinstance(level, MiniGridEnv) for level in levels):
@@ -134,7 +134,7 @@ def _levels_of(env: VectorEnv) -> list[MiniGridEnv]:
 
 @dataclass
 class _Track:
-    """An episode that goes on: what was met at each step, in lists."""
+    """The recording of a running episode, step by step."""
 
     facts: list[Facts] = field(default_factory=list)
     seen: list[NDArray] = field(default_factory=list)
@@ -145,10 +145,10 @@ class _Track:
 
 
 class _Watch:
-    """Follows N environments.
+    """Records the episodes of N environments.
 
     Attributes:
-        episodes: Those that have ended and count.
+        episodes: The ended episodes that count.
     """
 
     def __init__(
@@ -166,7 +166,7 @@ class _Watch:
             self._counter = StateVisits.of(env, IntrinsicSettings(**settings))
 
     def see(self, moment: Moment) -> None:
-        """Takes in one step of each environment."""
+        """Records one step of each environment."""
         keys = counts = np.zeros(len(self._levels), np.int64)
         if self._counter is not None:
             keys, counts = self._counter.visit(moment.obs, moment.infos, moment.begins)
@@ -182,7 +182,7 @@ class _Watch:
                 self.episodes.append(self._finished(self._tracks[n]))
 
     def _look_at(self, n: int, moment: Moment) -> None:
-        """Notes the state that environment n is in."""
+        """Records the current state of environment n."""
         track, level = self._tracks[n], self._levels[n]
         track.facts.append(facts_of(level))
         if self._intrinsic is not None:

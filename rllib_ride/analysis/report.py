@@ -1,4 +1,4 @@
-"""The report on runs: figures, tables and one page that holds them all."""
+"""Writes the report on runs: figures, tables, and one HTML page with all of them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ ABLATIONS = ("only_episodic_counts", "no_episodic_counts", "no_entropy_no_episod
 
 @dataclass(frozen=True)
 class Tables:
-    """What the report's tables hold; the last two are empty without rliable or without scores."""
+    """The report's tables; the last two are empty without rliable or without scores."""
 
     results: pd.DataFrame
     runs: pd.DataFrame
@@ -58,15 +58,15 @@ def write_report(
     """Writes `index.html`, figures as PNG and SVG and tables as CSV and Markdown into `out`.
 
     Args:
-        readings: What `read_runs` gives; runs that are partial, running or failed are reported as
-            what they are.
-        out: Folder, made if it is missing.
-        command: The command line that asked for it, for its reader to repeat.
+        readings: The result of `read_runs`. May include partial, running and failed runs, which are
+            marked as such.
+        out: Folder, created if it is missing.
+        command: The command line that writes this report, shown so that readers can repeat it.
         threshold: The return that counts as solved; None: each task's own.
 
     Returns:
-        Paths of all files, `index.html` first, and what the report's reader is told of what is
-        wrong or missing: the notes of `readings`, and what could not be computed.
+        Paths of all files, `index.html` first, and the report's notes: those of `readings`, and
+        what could not be computed.
 
     Raises:
         ValueError: No run has reported a return or an intrinsic reward.
@@ -87,7 +87,7 @@ def write_report(
     out.mkdir(parents=True, exist_ok=True)
     files = [out / "index.html", out / "tables.md"]
     parts = _parts(runs, tables, notes, made)
-    # A folder's name may be no UTF-8.
+    # A folder's name may not be valid UTF-8.
     told: dict[str, Any] = {"encoding": "utf-8", "errors": "backslashreplace"}
     files[0].write_text(page.page(title(runs), parts), **told)
     files[1].write_text("\n".join(_markdown(runs, tables, notes, made)), **told)
@@ -115,7 +115,7 @@ def _tables(runs: Sequence[Run], threshold: float | None) -> tuple[Tables, list[
 
 
 def drawn_runs(runs: Sequence[Run]) -> dict[str, tuple[list[Run], str]]:
-    """The figures of curves there is something to draw in: name, runs and column of curve.csv."""
+    """The figures of curves that are not empty: by name, the runs and the column of curve.csv."""
     compared = [run for run in runs if run.method not in ABLATIONS]
     ablated = {run.task for run in runs if run.method in ABLATIONS}
     ablations = [r for r in runs if r.task in ablated and r.method in ("ride", *ABLATIONS)]
@@ -169,7 +169,7 @@ def _parts(
 def _panels(
     runs: Sequence[Run], value: str, styles: Mapping[str, LineStyle]
 ) -> Iterator[tuple[Figure, str]]:
-    """A figure for each task, each with its own legend: on a phone one is read at a time."""
+    """A figure per task, each with its own legend, as a phone shows one at a time."""
     for task in sorted({run.task for run in runs}, key=task_key):
         of_task = [run for run in runs if run.task == task]
         text = f"{value} against frames on {title_of(task)}: {', '.join(labels_of(of_task))}"
@@ -196,12 +196,12 @@ def _markdown(
 
 
 def title(runs: Sequence[Run]) -> str:
-    """What the report is on."""
+    """The report's title, which names its experiments."""
     return f"Report on {', '.join(sorted({run.experiment for run in runs}))}"
 
 
 def states(runs: Sequence[Run]) -> str:
-    """How many runs there are, and how they stand."""
+    """A sentence with the number of runs, by state."""
     counts = Counter(run.state for run in runs).most_common()
     resumed = sum(run.resumed for run in runs)
     told = [f"{count} {state}" for state, count in counts]

@@ -1,4 +1,4 @@
-"""Reads what trials wrote: the learning curve in `curve.csv` and the facts in `run.json`."""
+"""Reads the files of trials: the learning curve in `curve.csv` and the record in `run.json`."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from rllib_ride.wording import shown
 
 @dataclass(frozen=True)
 class Code:
-    """What trained a run, or a part of it.
+    """The code that trained a run, or a part of it.
 
     Attributes:
-        git_commit: Its commit, None if the record has none.
-        versions: Package and version, pairs.
+        git_commit: Its commit; None if the record has none.
+        versions: Pairs of package and version.
     """
 
     git_commit: str | None
@@ -37,20 +37,19 @@ class Run:
 
     Attributes:
         env: Environment id.
-        method: Intrinsic reward, `none` without one.
+        method: Name of the intrinsic reward, or `none`.
         seed: Seed of the trial.
-        variant: What sets the trial apart from others of its method, such as `lr=0.0001` in a grid
-            search; empty where nothing does.
-        curve: `COLUMNS` of `read_curve`, one row a report.
-        folder: Where the trial's files are.
+        variant: What distinguishes the trial from others of its method, such as `lr=0.0001` in a
+            grid search; may be empty.
+        curve: `COLUMNS` of `read_curve`, one row per report.
+        folder: The trial's folder.
         env_options: Options of the environment.
         experiment: The experiment it belongs to.
         frames_asked: Frames after which it ends; None if its record has none.
-        state: How far it has come.
-        solved: Whether it has ended because of its return (`stop_at_return`), so that more frames
-            would have told no more.
-        resumed: Whether it has gone on from a checkpoint.
-        code: What it began with, and what it went on with wherever that was another.
+        state: State of the run.
+        solved: Whether it ended early because its return reached `stop_at_return`.
+        resumed: Whether it was resumed from a checkpoint.
+        code: The code it started with, then each different one that it was resumed with.
     """
 
     env: str
@@ -69,25 +68,25 @@ class Run:
 
     @property
     def task(self) -> str:
-        """The environment with its options: what runs of one panel and table row share."""
+        """The environment with its options, which runs of one panel or table row share."""
         options = _pairs(self.env_options)
         return f"{self.env} ({options})" if options else self.env
 
     @property
     def label(self) -> str:
-        """What names the trial's line in a figure: seeds of one label are averaged."""
+        """Label of the trial's line in a figure; runs with the same label are averaged."""
         return f"{self.method} ({self.variant})" if self.variant else self.method
 
     @property
     def frames(self) -> int:
-        """Frames it has reached."""
+        """Frames reached so far."""
         return int(self.curve["frames"].iloc[-1]) if len(self.curve) else 0
 
     @property
     def returns(self) -> np.ndarray:
-        """Frames and mean return of each report that is over `WINDOW` episodes, [reports, 2].
+        """Frames and mean return of the reports over a full `WINDOW` of episodes, [reports, 2].
 
-        The first episodes to end are the lucky ones, for they are the short ones.
+        Earlier reports are biased: the first episodes to end are short, and so the successful ones.
         """
         whole = self.curve[~(self.curve["episodes"] < WINDOW)]
         return whole[["frames", "return_mean"]].dropna().to_numpy()
@@ -95,7 +94,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Readings:
-    """What there is to report.
+    """The runs that were read, and what was wrong with their files.
 
     Attributes:
         runs: Sorted by folder.
@@ -107,18 +106,18 @@ class Readings:
 
 
 def read_runs(paths: Iterable[Path]) -> Readings:
-    """Reads every trial in folders of trials, of experiments or of a storage.
+    """Reads every trial in the given folders: of trials, of experiments or of a storage.
 
-    What cannot be used is left out and noted. Of runs that claim the same trial (environment,
-    method, settings and seed) the one that has come furthest is used: one seed is one sample.
+    Leaves out what cannot be used, with a note. Of several runs of the same trial (environment,
+    method, settings and seed), keeps the one with the most frames, so that a seed is one sample.
     """
     notes: list[str] = []
-    folders: dict[Path, Path] = {}  # as resolved, as given
+    folders: dict[Path, Path] = {}  # resolved path to the path as given
     for path in dict.fromkeys(paths):
         try:
             found = _trial_folders(path)
             what = "holds no trial" if path.is_dir() else "is no folder"
-        except OSError as error:  # a folder that may not be entered
+        except OSError as error:  # no permission, for example
             found, what = [], f"cannot be read, {error.strerror}"
         if not found:
             notes.append(
@@ -178,7 +177,7 @@ def _read_run(folder: Path, fact: Mapping[str, Any], variant: str, notes: list[s
 
 
 def _code(entry: Mapping[str, Any]) -> Code:
-    """By a record, or an entry of its `resumed`, of which nobody has looked at the values."""
+    """Reads the code from a record or an entry of its `resumed`; the values are not yet checked."""
     commit, versions = entry.get("git_commit"), entry.get("versions")
     if not isinstance(commit, str) or _fault(commit):
         commit = None
@@ -188,7 +187,7 @@ def _code(entry: Mapping[str, Any]) -> Code:
 
 
 def _changed_on_the_way(fact: Mapping[str, Any]) -> list[str]:
-    """Settings, by their dotted names, that the code had changed when the trial was resumed."""
+    """Dotted names of the settings that changed, with the code, when the trial was resumed."""
     names = sorted({name for entry in resumptions(fact) for name in entry["changed"]})
     told = [shown(name, 80)[1:-1] for name in names[:_MOST_TOLD]]
     return [*told, f"{len(names) - _MOST_TOLD} more"] if len(names) > _MOST_TOLD else told
@@ -201,9 +200,9 @@ def _is_solved(fact: Mapping[str, Any], curve: pd.DataFrame) -> bool:
     return float(curve["return_mean"].iloc[-1]) >= goal
 
 
-_MOST_BYTES = 16 * MIB  # of a record, which has some 50,000, and of the list of trials
-_LONGEST_TEXT = 300  # characters of what names a run in a figure; versions have some 120
-_MOST_TOLD = 5  # settings in a note
+_MOST_BYTES = 16 * MIB  # of a record (usually about 50,000) or the list of trials
+_LONGEST_TEXT = 300  # characters of a run's name in a figure; versions have about 120
+_MOST_TOLD = 5  # settings named in a note
 _REQUIRED = {"env": str, "method": str, "seed": int, "config": dict}
 _OPTIONAL = {
     "env_options": dict,
@@ -235,7 +234,7 @@ def _read_facts(path: Path) -> dict[str, Any]:
 
 
 def _fault(value: Any) -> str | None:
-    """What keeps a record's entry from being told in a figure or a table."""
+    """Why a record's entry cannot be shown in a figure or table; None if it can."""
     if isinstance(value, int):
         return None if abs(value) <= 10**15 else "is too large"
     text = _pairs(value) if isinstance(value, dict) else str(value or "")
@@ -261,13 +260,13 @@ def _without_doubles(runs: Sequence[Run], notes: list[str]) -> list[Run]:
 
 
 def _waiting(folders: Iterable[Path]) -> list[str]:
-    """Of each experiment that has not started all its trials, how many it has."""
+    """A note for each experiment with trials that have not started, and how many."""
     notes = []
     for path in sorted({folder.resolve().parent / TRIALS_FILE for folder in folders}):
         try:
             names = [trial["name"] for trial in read_json(path, _MOST_BYTES)]
             waiting = sum(not (path.parent / name / RECORD_FILE).exists() for name in names)
-        except (OSError, ValueError, TypeError, KeyError):  # only a count is lost
+        except (OSError, ValueError, TypeError, KeyError):  # only this note is lost
             continue
         if waiting:
             notes.append(f"{path.parent}: {waiting} of its {len(names)} trials have not started")

@@ -1,7 +1,7 @@
 """Compares methods over tasks and seeds: interquartile means and probabilities of improvement.
 
-Agarwal et al., "Deep Reinforcement Learning at the Edge of the Statistical Precipice" (NeurIPS
-2021), through their package rliable.
+Source: Agarwal et al., "Deep Reinforcement Learning at the Edge of the Statistical Precipice"
+(NeurIPS 2021); uses their package rliable.
 """
 
 from __future__ import annotations
@@ -18,23 +18,22 @@ from rllib_ride.analysis.runs import Run
 from rllib_ride.analysis.tasks import task_key
 
 REPETITIONS = 2000  # of the bootstrap
-# A run that ends so little short of the frame at which a task is scored counts with its last value.
+# A run that reaches this share of the frame at which a task is scored counts with its last value.
 _SHORT = 0.95
 ALL_TASKS = "all tasks"
 
 
 def scores(runs: Sequence[Run]) -> pd.DataFrame:
-    """Each run's score: its mean return over 100 episodes at one frame for all runs of its task.
+    """Scores each run: its mean return over 100 episodes, at one frame for all runs of its task.
 
-    That frame is the furthest which half the seeds of every method have reached, seeds without a
-    value aside, so that no method is compared at more training than another. A run that has ended
-    because it was solved counts with its last value from then on: without it the slow seeds of a
-    method would stand for all.
+    That frame is the last one that half the seeds of every method have reached, ignoring seeds
+    without a value, so that all methods are compared after equal training. A run that ended because
+    it solved its task keeps its last value; otherwise only a method's slow seeds would count.
 
     Columns:
-        env, method, seed: The run; none for a run that has not come so far, or had not ended its
-            first 100 episodes by then.
-        frames: Where it is scored.
+        env, method, seed: The run. There is no row for a run that has not reached 95% of it, or had
+            not ended its first 100 episodes by then.
+        frames: The frame at which the run is scored.
         score: Its score.
     """
     curves = {(run.task, run.label, run.seed): run.returns for run in runs}
@@ -54,7 +53,7 @@ def scores(runs: Sequence[Run]) -> pd.DataFrame:
 
 
 def _frames_of_half(reach: Mapping[tuple[str, str, int], float]) -> float:
-    """The furthest frame that half the seeds of every method have reached."""
+    """The last frame that half the seeds of every method have reached."""
     of_label: dict[str, list[float]] = {}
     for (_, label, _), frames in reach.items():
         of_label.setdefault(label, []).append(frames)
@@ -65,18 +64,18 @@ def interquartile_means(table: pd.DataFrame) -> pd.DataFrame:
     """The interquartile mean of each task and method, and of each method over all its tasks.
 
     Args:
-        table: What `scores` gives.
+        table: The result of `scores`.
 
     Columns:
-        env: A task, or `ALL_TASKS`, for the methods with scores in more than half of the tasks
-            whose scores are within [-1, 1], returns of other scales being no measure beside these:
-            those of these tasks in which each of these methods has a score.
+        env: A task, or `ALL_TASKS`. The latter considers only tasks whose scores are within
+            [-1, 1], as other scales are not comparable, and methods with scores in more than half
+            of them. It averages over those of these tasks in which all these methods have a score.
         method: Method with its variant.
-        tasks, seeds: How many; over all tasks, those of the task with the fewest seeds.
-        frames: Where the scores are from, NaN over all tasks.
+        tasks, seeds: Their numbers; for `ALL_TASKS`, the seeds of the task with the fewest.
+        frames: The frame of the scores; NaN for `ALL_TASKS`.
         mean, std: Of the scores.
         iqm, low, high: Mean of the middle half of the scores and its 95% interval, by
-            `REPETITIONS` of the bootstrap stratified by task; NaN for the interval of one seed.
+            `REPETITIONS` of the bootstrap stratified by task; no interval (NaN) for a single seed.
 
     Raises:
         ImportError: rliable is not installed.
@@ -99,13 +98,14 @@ def interquartile_means(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def improvements(table: pd.DataFrame) -> pd.DataFrame:
-    """How likely a run of the first method does better than one of each other, P(X > Y).
+    """The probability that a run of the first method beats one of each other method, P(X > Y).
 
-    The first is `ride` if it is there. Mean over the tasks both have scores in; ties count half.
+    The first method is `ride` if present. Averages over the tasks in which both have scores; ties
+    count half.
 
     Columns:
-        method, other, tasks: X, Y and how many tasks they share.
-        probability, low, high: With its 95% interval, NaN where a method has one seed.
+        method, other, tasks: X, Y and the number of tasks they share.
+        probability, low, high: With its 95% interval, NaN if a method has only one seed.
 
     Raises:
         ImportError: rliable is not installed.
@@ -123,10 +123,10 @@ def improvements(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def interquartile_mean(matrix: np.ndarray) -> float:
-    """Mean of the middle half of all values, rounded to whole values at both ends.
+    """Mean of the middle half of all values; cuts a quarter, rounded down, at both ends.
 
-    The value of rliable's `aggregate_iqm` in a tenth of its time, which the bootstrap spends some
-    thousand times; likewise `probability_of_improvement`.
+    Equals rliable's `aggregate_iqm` but takes a tenth of the time, which matters in the bootstrap's
+    thousands of calls; likewise `probability_of_improvement`.
     """
     values = np.sort(matrix, axis=None)
     cut = len(values) // 4
@@ -134,13 +134,13 @@ def interquartile_mean(matrix: np.ndarray) -> float:
 
 
 def probability_of_improvement(x: np.ndarray, y: np.ndarray) -> float:
-    """P(X > Y) over runs, [runs, tasks] each, the mean over tasks; ties count half."""
+    """P(X > Y) over runs, [runs, tasks] each, averaged over tasks; ties count half."""
     difference = x[:, None] - y[None]  # [runs of x, runs of y, tasks]
     return float((difference > 0).mean() + 0.5 * (difference == 0).mean())
 
 
 def _comparable(table: pd.DataFrame) -> tuple[list[str], list[str]]:
-    """The methods and tasks of `ALL_TASKS`: a score for each of the one in each of the other."""
+    """The methods and tasks of `ALL_TASKS`; each method has a score in each of the tasks."""
     largest = table["score"].abs().groupby(table["env"]).max()
     within = table[table["env"].isin(largest.index[largest <= 1])]
     of_method = {name: set(rows["env"]) for name, rows in within.groupby("method")}
@@ -151,7 +151,7 @@ def _comparable(table: pd.DataFrame) -> tuple[list[str], list[str]]:
 
 
 def _matrix(table: pd.DataFrame, method: str, tasks: Sequence[str]) -> np.ndarray:
-    """Scores of a method, [runs, tasks]: of every task as many as of that with the fewest."""
+    """Scores of a method, [runs, tasks]; runs are cut to the number of the task with the fewest."""
     of_method = table[table["method"] == method]
     columns = [of_method["score"][of_method["env"] == task].to_numpy() for task in tasks]
     runs = min(map(len, columns))
@@ -184,7 +184,7 @@ def _interval(
 
 @contextmanager
 def _numpy_seed(seed: int) -> Iterator[None]:
-    """For rliable, which draws from NumPy's global generator, whatever its `random_state` is."""
+    """Seeds NumPy's global generator, which rliable uses regardless of its `random_state`."""
     before = np.random.get_state()
     np.random.seed(seed)
     try:

@@ -1,4 +1,4 @@
-"""Draws interquartile means and probabilities of improvement, each with its interval."""
+"""Draws interquartile means and probabilities of improvement with their intervals."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from rllib_ride.analysis.tasks import title_of
 def draw_scores(
     means: pd.DataFrame, better: pd.DataFrame, styles: Mapping[str, LineStyle]
 ) -> Figure:
-    """Draws one row a method: its interquartile mean, and how likely the first is better than it.
+    """Draws a row per method: its interquartile mean, and P(first method is better).
 
     Args:
-        means: What `interquartile_means` gives, of which one env is drawn: all tasks, or the only
-            one. Nothing of several tasks without such rows.
-        better: What `improvements` gives. Either may be empty.
-        styles: Of every method in them.
+        means: The result of `interquartile_means`. Draws the rows of all tasks, or of the only
+            task; draws none of several tasks without rows of all tasks.
+        better: The result of `improvements`. Either may be empty.
+        styles: By method, for every method in them.
     """
     means = _of_one_env(means)
     tables = [table for table in (means, better) if len(table)]
@@ -57,7 +57,7 @@ def _of_one_env(means: pd.DataFrame) -> pd.DataFrame:
 def _draw_intervals(
     axes: Axes, methods: list[str], values: np.ndarray, styles: Mapping[str, LineStyle]
 ) -> None:
-    """One point and its bar for each of `values`, [methods, 3] (value, low, high), from the top."""
+    """Draws a point and a bar for each of `values`, [methods, 3] (value, low, high), top down."""
     for row, (method, (value, low, high)) in enumerate(zip(methods, values, strict=True)):
         color = styles[method].color
         if low == low:

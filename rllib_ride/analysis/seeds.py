@@ -1,4 +1,4 @@
-"""Means over seeds that report at different frames and stop at different frames."""
+"""Averages over seeds that report and stop at different frames."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from rllib_ride.analysis.runs import Run
 
 RETURN = "return_mean"
 GRID_POINTS = 200
-# Seeds that end together end at somewhat different frames, each with the batch it was in.
+# Seeds trained for the same number of frames end at slightly different ones, after a full batch.
 _TOGETHER = 0.98
 
 
 @dataclass(frozen=True)
 class SeedMean:
-    """A value's course over training, averaged over seeds. N is the number of grid points.
+    """A value over training, averaged over seeds. N is the number of grid points.
 
     Attributes:
-        frames: [N] common grid, from the first frame any seed reports to the last; where several
-            seeds end within 2% of that, to the least of their ends, for no stub of a line is to
-            tell of the few that went a batch further.
+        frames: [N] common grid, from the first to the last reported frame of any seed. If several
+            seeds end within 2% of the last frame, the grid ends with the first of them: otherwise
+            the line's tail would show only the few that trained a batch longer.
         mean: [N] mean over the seeds that have a value there.
-        std: [N] their sample standard deviation, NaN where fewer than two have one.
-        seeds: [N] how many have one.
+        std: [N] their sample standard deviation, NaN for fewer than two seeds.
+        seeds: [N] number of seeds that have a value there.
     """
 
     frames: np.ndarray
@@ -38,11 +38,11 @@ class SeedMean:
 def mean_over_seeds(runs: Sequence[Run], column: str) -> SeedMean | None:
     """Interpolates `column` of each run on a common grid and averages; None if it has no value.
 
-    A seed counts between its own first and last finite value only: nothing is extrapolated. But a
-    seed that has ended because it was solved keeps its last return: without it the mean would fall
-    wherever a seed is done.
+    A seed counts only between its own first and last finite value: nothing is extrapolated. The
+    exception is a seed that ended because it solved its task: it keeps its last return, or the mean
+    would drop at its end.
     """
-    curves, after = [], []  # [points, 2] of each seed; what it counts with from its end on
+    curves, after = [], []  # [points, 2] of each seed; its value after its end
     for run in runs:
         curve = run.curve[["frames", column]].dropna().to_numpy()
         if len(curve):

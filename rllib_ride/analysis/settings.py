@@ -1,4 +1,4 @@
-"""The settings of a run, out of all that RLlib's config holds."""
+"""Extracts a run's settings from RLlib's full config."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any
 from rllib_ride.run_files import dotted
 
 _INTRINSIC = "intrinsic"
-# Set by this name; RLlib keeps the value under its own.
+# RLlib stores this setting under a private name.
 _PRIVATE = {"_train_batch_size_per_learner": "train_batch_size_per_learner"}
-# The record has the policy's network in the text of this entry alone.
+# Only the text of this entry names the policy's network.
 _MODULES, _NETWORK = "_rl_module_spec", re.compile(r"'network': '(\w+)'")
 _LEARNER, _ALGORITHM = "_learner_class", re.compile("IMPALA|APPO|PPO")
 
 
 def settings_of(config: Mapping[str, Any]) -> dict[str, Any]:
-    """A record's settings by their dotted names as a YAML has them, such as `intrinsic.coef`.
+    """A record's settings by their dotted names in a YAML file, such as `intrinsic.coef`.
 
-    Not among them: the seed, and what is RLlib's or the plug's own, which a change of code may
-    change. A mapping without entries counts as None, and so do functions and classes.
+    Excludes the seed and the internals of RLlib and this package, which may change with the code.
+    Empty mappings, functions and classes become None.
     """
     settings = {}
     for key, value in dotted(config).items():
@@ -34,17 +34,17 @@ def settings_of(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def entry_of(name: str) -> str:
-    """The entry that a setting belongs to: all of one version of the code have the same ones.
+    """The entry that a setting belongs to; all runs of one version of the code have the same ones.
 
-    Below are those that a user has given, of `intrinsic.method_config` for example: where one is
-    missing there it was not given, and where the entry is missing the code did not have it.
+    The user chooses what is below an entry, as in `intrinsic.method_config`. If only the setting is
+    missing, the user did not set it; if the entry is missing, that version of the code lacked it.
     """
     parts = name.split(".")
     return ".".join(parts[: 2 if parts[0] == _INTRINSIC else 1])
 
 
 def algorithm_of(config: Mapping[str, Any]) -> str:
-    """`IMPALA`, `APPO` or `PPO`, by the Learner that trained; empty if the record has none."""
+    """`IMPALA`, `APPO` or `PPO`, by the record's Learner; empty if the record has none."""
     found = _ALGORITHM.search(str(config.get(_LEARNER)))
     return found[0] if found else ""
 

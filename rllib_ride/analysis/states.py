@@ -1,4 +1,4 @@
-"""How far a run has come, told from the files in its folder."""
+"""Determines the state of a run from the files in its folder."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pathlib import Path
 from rllib_ride.run_files import CURVE_FILE
 
 _RESULTS = "result.json"
-# Longer than any iteration takes: a run that writes nothing for so long is not running any more.
+# Longer than any iteration: a run that has written nothing for so long is not running any more.
 _SILENT_S = 300.0
-# A line of Tune's results is some ten thousand characters.
+# A line of Tune's results has about ten thousand characters.
 _LAST_LINE_BYTES = 1 << 18
 
 
@@ -31,16 +31,16 @@ class State(StrEnum):
 def state_of(
     folder: Path, frames: float, frames_asked: int | None, *, ended: bool = False
 ) -> State:
-    """Tells the state of the run in `folder`.
+    """Determines the state of the run in `folder`.
+
+    Tune keeps `error.txt` when a failed run is resumed, so a run whose curve is newer than that
+    file was resumed.
 
     Args:
         folder: The trial's folder.
         frames: Frames it has reached.
         frames_asked: Frames after which it ends; None if its record has none.
-        ended: Whether its record says that it has, be it by its return or by ASHA.
-
-    Tune leaves `error.txt` in place when a failed run is resumed: a run whose curve was written
-    after it goes on, or went on.
+        ended: Whether its record says that it has ended, for its return or by ASHA.
     """
     if ended or (frames_asked is not None and frames >= frames_asked):
         return State.DONE
@@ -49,17 +49,17 @@ def state_of(
         return State.FAILED
     if frames == 0:
         return State.NO_REPORT
-    # A copy of the curve, as in a fresh clone, is new too, but comes without Tune's files.
+    # A fresh copy of the curve, as in a new clone, is recent too, but has no files of Tune.
     if (folder / _RESULTS).exists() and time.time() - reported < _SILENT_S:
         return State.RUNNING
     return State.UNKNOWN if frames_asked is None else State.STOPPED
 
 
 def was_resumed(folder: Path) -> bool:
-    """Whether the run has gone on from a checkpoint, by the last result that Tune wrote of it.
+    """Whether the run was resumed from a checkpoint, according to Tune's last result.
 
-    False as well where only `curve.csv` and `run.json` were kept: there the record alone tells it,
-    and only of a run that went on with other code.
+    Also False if only `curve.csv` and `run.json` were kept. Then the record shows it, but only for
+    a run resumed with different code.
     """
     try:
         result = _last_line(folder / _RESULTS)
@@ -74,7 +74,7 @@ def _modified(path: Path) -> float:
 
 
 def _last_line(path: Path) -> bytes:
-    """The last whole line of a file that may be large and may still grow."""
+    """The last complete line of a file that may be large and still growing."""
     if not path.is_file():
         return b""
     with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""Tells what each method reached, in tables a person reads and tables a program does."""
+"""Tables of the results of each method, for programs and for people."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ def results_table(runs: Sequence[Run], threshold: float | None = None) -> pd.Dat
     """Sums up the seeds of each task and method in one row.
 
     Args:
-        runs: Any of them may be without reports.
+        runs: Some may have no reports.
         threshold: The mean return that counts as solved; None: each task's own, `threshold_of`.
 
     Columns:
         env: Environment with its options.
         method: Method with its variant, if there are several.
         seeds: Trials that have started.
-        frames: Frames of the seed that has come least far.
+        frames: Frames of the seed with the fewest.
         return_mean, return_std: Mean and sample standard deviation over seeds of the last mean
-            return over 100 episodes; NaN where there are no values.
+            return over 100 episodes; NaN without values.
         threshold: The mean return over 100 episodes that counts as solved.
         seeds_solved: Trials that reached it.
-        frames_to_solve: Frames at which they first did, the mean over these trials.
-        frames_least, frames_most: The first and the last of these trials to do so.
-        fps: Frames a second, the mean over a trial's reports and over trials.
-        paper: What the paper says of it.
+        frames_to_solve: Frames at which they first reached it, averaged over these trials.
+        frames_least, frames_most: The least and most of these frames.
+        fps: Frames per second, averaged over a trial's reports and over trials.
+        paper: What the paper says of this method on this task.
     """
     groups: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
@@ -42,14 +42,14 @@ def results_table(runs: Sequence[Run], threshold: float | None = None) -> pd.Dat
 
 
 def runs_table(runs: Sequence[Run]) -> pd.DataFrame:
-    """How far each run has come, one row a run.
+    """The progress of each run, one row per run.
 
     Columns:
         folder, experiment, env, method, seed: The run.
-        state: `State`, and `resumed` where the run has gone on from a checkpoint.
-        frames, frames_asked: Reached, and to reach; the latter NaN if its record has none.
-        return_mean: Its last mean return over 100 episodes, NaN where there is none.
-        git_commit: Commit of the code that ran; several where it went on with another.
+        state: `State`, with `resumed` if the run was resumed from a checkpoint.
+        frames, frames_asked: Frames reached and requested; the latter NaN if its record has none.
+        return_mean: Its last mean return over 100 episodes; NaN if there is none.
+        git_commit: Commit of the code that ran; several if it was resumed with another.
     """
     return pd.DataFrame(
         {
@@ -69,9 +69,9 @@ def runs_table(runs: Sequence[Run]) -> pd.DataFrame:
 
 
 def results_rows(table: pd.DataFrame, *, with_paper: bool = False) -> list[dict[str, str]]:
-    """`results_table` for people: numbers rounded, a dash where there is none.
+    """`results_table` for people: numbers are rounded, and missing ones are a dash.
 
-    The last column is the speed, or what the paper says.
+    The last column is the speed, or what the paper says if `with_paper`.
     """
     rows = []
     for row in table.itertuples():
@@ -140,7 +140,7 @@ def improvement_rows(better: pd.DataFrame) -> list[dict[str, str]]:
 
 
 def to_markdown(rows: Sequence[Mapping[str, str]]) -> str:
-    """Rows of equal keys as a table in Markdown, of none nothing; numbers are set to the right."""
+    """A Markdown table of rows with equal keys; empty without rows. Numbers are right-aligned."""
     if not rows:
         return ""
     header = list(rows[0])
@@ -152,19 +152,19 @@ def to_markdown(rows: Sequence[Mapping[str, str]]) -> str:
 
 
 def is_number(rows: Sequence[Mapping[str, str]], name: str) -> bool:
-    """Whether a column of text holds numbers, some of which may be missing."""
+    """Whether a column of text contains numbers, some of which may be missing."""
     return all(row[name][:1].isdigit() or row[name][:1] in ("-", "") for row in rows) and any(
         row[name][:1].isdigit() for row in rows
     )
 
 
 def _number(value: float, spec: str) -> str:
-    """The number, or a dash where there is none."""
+    """The formatted number, or a dash if it is not finite."""
     return format(value, spec) if np.isfinite(value) else "-"
 
 
 def _with_spread(mean: float, std: float) -> str:
-    """`mean ± std`; the mean alone where there is no spread."""
+    """`mean ± std`; only the mean if `std` is not finite."""
     return _number(mean, ".3f") + (f" ± {std:.3f}" if np.isfinite(std) else "")
 
 

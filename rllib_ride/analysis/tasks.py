@@ -1,4 +1,4 @@
-"""The paper's tasks as its figures show them: their order, and the return that solves each."""
+"""The paper's tasks: their order in its figures, and the return that solves each."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from rllib_ride.envs.registration import (
     multiroom_id,
 )
 
-# The panels of fig:minigrid, four a row. The text fixes two of them, the noisy TV as the second
-# above and the obstructed maze as the third below; the others are by number of rooms.
+# The panels of fig:minigrid, four per row. The paper's text fixes the position of two: the noisy TV
+# is second in the upper row, the obstructed maze third in the lower. The others are sorted by the
+# number of rooms.
 MINIGRID_FIGURE = (
     multiroom_id(7, 4),
     NOISY_TV_ID,
@@ -22,8 +23,8 @@ MINIGRID_FIGURE = (
     KEY_CORRIDOR_ID,
 )
 
-# An optimal policy's return is 1 - 0.9 * (length of its episode) / (time limit) or somewhat less:
-# by these a task is solved, not just now and then. The paper names no threshold.
+# An optimal policy's return is 1 - 0.9 * (length of its episode) / (time limit), or slightly less.
+# Reaching these means solving a task reliably. The paper names no threshold.
 _THRESHOLDS = {multiroom_id(7, 4): 0.6, multiroom_id(10, 4): 0.6, KEY_CORRIDOR_ID: 0.6}
 _OTHER_THRESHOLD = 0.5
 
@@ -34,11 +35,11 @@ def threshold_of(env: str) -> float:
 
 
 def task_key(task: str) -> tuple[int, str]:
-    """Sorts tasks as figures and tables show them: fig:minigrid's, then the others by name."""
+    """Sort key of figures and tables: the tasks of fig:minigrid first, then the others by name."""
     known = task in MINIGRID_FIGURE
     return (MINIGRID_FIGURE.index(task) if known else len(MINIGRID_FIGURE)), task
 
 
 def title_of(task: str) -> str:
-    """A task's id without what most have in common."""
+    """A task's id without the prefix and suffix that most share."""
     return task.removeprefix("MiniGrid-").replace("-v0", "", 1)

@@ -1,4 +1,4 @@
-"""Tells apart the runs of one method that were not given the same settings."""
+"""Names the runs of one method by the settings in which they differ."""
 
 from __future__ import annotations
 
@@ -15,16 +15,20 @@ _UNTOLD = object()
 
 
 def variants(facts: Sequence[Mapping[str, Any]]) -> list[str]:
-    """For each run what sets it apart from the others of a report, seeds aside; empty if nothing.
+    """Names what sets each run apart from the others of a report, except its seed; may be empty.
 
-    That is its algorithm, if the report has several; its preset, if there are several of one
-    algorithm; and the settings in which runs of its task differ, method, algorithm and preset being
-    the same, such as `PPO, lr=0.0001`. A value that more than half of the different settings of
-    these runs on all tasks have goes without saying: in a search around one setting each other is
-    named by what it changes, and where a task was searched its usual runs are named as elsewhere.
+    A name such as `PPO, lr=0.0001` consists of:
+
+    - the algorithm, if the report has several;
+    - the preset, if an algorithm has several;
+    - the settings that differ between runs of the same task, method, algorithm and preset.
+
+    A usual value is omitted: one that more than half of these runs' distinct combinations of
+    settings share, over all tasks. So in a search around one setting, each other run is named by
+    what it changes, and the usual runs of a searched task are named as on other tasks.
 
     Args:
-        facts: What each run's `run.json` holds.
+        facts: The contents of each run's `run.json`.
     """
     trainers = [(algorithm_of(fact["config"]), str(fact.get("preset") or "")) for fact in facts]
     algorithms = {algorithm for algorithm, _ in trainers}
@@ -43,7 +47,7 @@ def variants(facts: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _differing(tasks: Sequence[Hashable], runs: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """Of each run `key=value` for the settings that tell it from others of its task."""
+    """For each run, `key=value` of the settings that distinguish it from others of its task."""
     columns, of_task = _columns(runs), _groups(tasks).values()
     varied = [
         (name, indices)
@@ -56,7 +60,7 @@ def _differing(tasks: Sequence[Hashable], runs: Sequence[Mapping[str, Any]]) -> 
     for name, indices in varied:
         key = printed(_short_name(name, columns), _LONGEST_KEY)
         values = [columns[name][index] for index in indices]
-        # Beside a run that does not tell it, one that goes without saying would look the same.
+        # If some run lacks the setting, show the usual value too: the two would look the same.
         unsaid = _UNTOLD if _UNTOLD in values else usual[name]
         for index, value, text in zip(indices, values, _texts(values), strict=True):
             if value is not _UNTOLD and _identity(value) != unsaid:
@@ -65,7 +69,7 @@ def _differing(tasks: Sequence[Hashable], runs: Sequence[Mapping[str, Any]]) -> 
 
 
 def _columns(runs: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """Of each setting its value in each run, `_UNTOLD` if the code did not have its entry yet."""
+    """The values of each setting in all runs; `_UNTOLD` if a run's code lacked the entry."""
     entries = [{entry_of(name) for name in run} for run in runs]
     columns = {}
     for name in sorted({name for run in runs for name in run}):
@@ -78,7 +82,7 @@ def _columns(runs: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
 
 
 def _usual(tasks: Sequence[Hashable], columns: Mapping[str, Sequence[Any]]) -> dict[str, Hashable]:
-    """Of each column what more than half of the different rows have, `_UNTOLD` without such."""
+    """The value of each column in more than half of the distinct rows; `_UNTOLD` if none is."""
     rows = {
         (task, *map(_identity, row)) for task, *row in zip(tasks, *columns.values(), strict=True)
     }
@@ -90,7 +94,7 @@ def _usual(tasks: Sequence[Hashable], columns: Mapping[str, Sequence[Any]]) -> d
 
 
 def _groups(keys: Sequence[Hashable]) -> dict[Any, list[int]]:
-    """The indices at which each key stands."""
+    """The indices of each distinct key."""
     groups = defaultdict(list)
     for index, key in enumerate(keys):
         groups[key].append(index)
@@ -98,13 +102,13 @@ def _groups(keys: Sequence[Hashable]) -> dict[Any, list[int]]:
 
 
 def _identity(value: Any) -> Hashable:
-    """Equal for equal values, of 1 and 1.0 and of two NaN too."""
+    """A key that is equal for equal values, including 1 and 1.0, and two NaN."""
     is_number = isinstance(value, int | float) and value == value
     return value if is_number or value is _UNTOLD else repr(value)
 
 
 def _short_name(name: str, known: Iterable[str]) -> str:
-    """The least of the end of a dotted name that is no end of another's."""
+    """The shortest suffix of a dotted name that is not a suffix of another name."""
     parts = name.split(".")
     for start in range(len(parts) - 1, 0, -1):
         end = ".".join(parts[start:])
@@ -114,7 +118,7 @@ def _short_name(name: str, known: Iterable[str]) -> str:
 
 
 def _texts(values: Sequence[Any]) -> list[str]:
-    """Different values as different texts, and as short ones as that allows."""
+    """Short texts of the values; distinct values have distinct texts."""
     texts = [_text(value) for value in values]
     if len(set(texts)) == len({_identity(value) for value in values}):
         return texts
@@ -133,12 +137,12 @@ def _text(value: Any) -> str:
 
 
 def printed(text: str, longest: int) -> str:
-    """The text as a figure can show it."""
+    """The text as a figure can show it: printable, and shortened to `longest` characters."""
     return _short(text if text.isprintable() else ascii(text), longest)
 
 
 def _short(text: str, longest: int) -> str:
-    """The text, or of a longer one the first half and its checksum."""
+    """The text; if it is too long, its beginning and its checksum."""
     if len(text) <= longest:
         return text
     return f"{text[: longest // 2]}...{zlib.crc32(text.encode()):08x}"

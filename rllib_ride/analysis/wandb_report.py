@@ -1,4 +1,4 @@
-"""A Weights & Biases report on runs that were logged there: the same panels, text between."""
+"""A Weights & Biases report on runs that were logged there: panels and text by task."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from rllib_ride.analysis.tasks import task_key, title_of
 if TYPE_CHECKING:
     import wandb_workspaces.reports.v2 as wr
 
-# Columns of curve.csv, which `rllib-ride run --wandb` logs under their own names.
+# Columns of curve.csv, which `rllib-ride run --wandb` logs under the same names.
 FRAMES = "frames"
 PANELS = {
     "Return, mean of the last 100 episodes": RETURN,
     "Intrinsic reward, mean of a frame": BONUS,
 }
-# Entries of run.json, which is a run's config; W&B puts `value` behind the first name.
+# Entries of run.json, logged as a run's config; W&B inserts `value` after the first name.
 METHOD, ENV, OPTIONS = "method.value", "env.value", "env_options.value"
 GROUPED = (
     "A panel has a line a method: runs of one that differ in algorithm, preset or settings, which "
@@ -33,12 +33,12 @@ _LONGEST_TITLE = 128
 def wandb_report(
     runs: Sequence[Run], *, entity: str = "", threshold: float | None = None
 ) -> wr.Report:
-    """Builds the report without saving it: a section a task, its lines a method's mean over seeds.
+    """Builds the report without saving it: a section per task, a line per method (mean over seeds).
 
     Args:
-        runs: They were logged to the W&B projects that their experiments name, as
-            `rllib-ride run --wandb` does. The report goes to the first of these.
-        entity: Whose projects; empty: those of whoever saves it.
+        runs: Runs logged by `rllib-ride run --wandb`, each to the W&B project named after its
+            experiment. The report goes to the first of these projects.
+        entity: Owner of the projects; empty: whoever saves the report.
         threshold: As in `results_table`.
 
     Raises:
@@ -62,21 +62,21 @@ def save(runs: Sequence[Run], *, threshold: float | None = None) -> str:
 
     Raises:
         ImportError: wandb-workspaces is not installed.
-        Exception: whatever W&B answers: not logged in, no such project.
+        Exception: Any error of W&B, such as not logged in or no such project.
     """
     report = wandb_report(runs, entity=default_entity() or "", threshold=threshold)
     return str(report.save().url)
 
 
 def default_entity() -> str | None:
-    """Who is logged in at W&B.
+    """The default entity of the user logged in at W&B.
 
     Raises:
         ImportError: wandb or wandb-workspaces is not installed.
-        wandb.errors.Error: Nobody is.
+        wandb.errors.Error: No user is logged in.
     """
     import wandb
-    import wandb_workspaces.reports.v2  # noqa: F401 (says early that it is missing)
+    import wandb_workspaces.reports.v2  # noqa: F401 (fails early if it is missing)
 
     return wandb.Api().default_entity
 
@@ -92,7 +92,7 @@ def _sentences(runs: Sequence[Run], threshold: float | None) -> list[str]:
 
 
 def _runsets(runs: Sequence[Run], entity: str) -> list[wr.Runset]:
-    """For each experiment its runs on one task, a group a method."""
+    """One runset per experiment: its runs on one task, grouped by method."""
     import wandb_workspaces.reports.v2 as wr
 
     env, options = runs[0].env, runs[0].env_options

@@ -1,4 +1,4 @@
-"""Checkpoints that several tests look at."""
+"""Checkpoints that several tests use."""
 
 from __future__ import annotations
 

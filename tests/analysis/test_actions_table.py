@@ -1,4 +1,4 @@
-"""The paper's tables with this run's numbers in them."""
+"""The paper's tables with a run's own numbers."""
 
 from __future__ import annotations
 

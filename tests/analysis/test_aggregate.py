@@ -1,4 +1,4 @@
-"""Sums over episodes, against hand-made ones and a slow oracle."""
+"""Statistics of episodes, compared with hand-made ones and a slow oracle."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_rooms_and_statistics_by_hand():
 
 @pytest.fixture
 def random_episodes():
-    """17 episodes of unequal length that jump about in a grid of 5x9 cells."""
+    """17 episodes of different lengths with random positions in a grid of 5x9 cells."""
     rng = np.random.default_rng(3)
     episodes = []
     for _ in range(17):

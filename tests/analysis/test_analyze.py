@@ -102,7 +102,7 @@ def test_labels_say_as_much_as_is_needed():
 
 @pytest.fixture(scope="module")
 def others(checkpoints, tmp_path_factory):
-    """Folders that cannot be looked at, by what is wrong with them."""
+    """Folders that cannot be analysed, by what is wrong with them."""
     folder = tmp_path_factory.mktemp("others")
     (folder / "empty").mkdir()
     (folder / "foreign").mkdir()

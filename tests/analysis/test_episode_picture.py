@@ -15,7 +15,7 @@ from rllib_ride.analysis.episode_record import Kind
 
 
 def by_color(axes):
-    """Offsets of the scatters in an axes, by the name of the look."""
+    """Offsets of the scatters in an axes, by the name of their style."""
     names = {style.color: style.name for style in STYLES.values()}
     return {
         names[to_hex(scatter.get_facecolor()[0]).upper()]: scatter

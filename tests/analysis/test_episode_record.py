@@ -1,4 +1,4 @@
-"""The kind of an action is what happened in the grid."""
+"""An action's kind is its effect on the grid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluation over whole episodes, none of them favoured."""
+"""Evaluation over whole episodes, without selection bias."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def policy():
 
 
 class Thermostat(gym.Env):
-    """Wants a temperature from 10 to 20, which no policy acting in [-1, 1] gives by itself."""
+    """Needs actions from 10 to 20, outside of the [-1, 1] in which a policy acts."""
 
     observation_space = gym.spaces.Box(-1.0, 1.0, (2,), np.float64)
     action_space = gym.spaces.Box(10.0, 20.0, (1,))
@@ -124,7 +124,7 @@ def test_states_visited_are_those_of_a_slow_oracle(policy):
     seen: dict[int, list[set]] = {n: [] for n in range(5)}
 
     def watch(env):
-        """Keeps the grid, agent in it, of each state of each environment's episodes."""
+        """Records the grid with the agent, for each state of each environment's episodes."""
         reset, step = env.reset, env.step
 
         def note(begins):

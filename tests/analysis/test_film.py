@@ -1,4 +1,4 @@
-"""A film shows each state of an episode once, and the bonus as it comes."""
+"""A film shows each state of an episode once, and the bonus of the steps so far."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rllib_ride.analysis.film import Film, step_ms, write_film
 
 @pytest.fixture(scope="module")
 def filmed():
-    """The first of the hand-made episodes, its door opened with the third step."""
+    """The first of the hand-made episodes; its third step opens the door."""
     env = SmallLevel()
     env.reset()
     grids = [env.grid.encode()] * 3
@@ -31,7 +31,7 @@ def test_one_picture_a_state_and_the_bonus_is_pale_until_it_comes(filmed):
     assert len(film) == 6
     ahead = [np.flatnonzero((charts[-1] != chart).any(axis=(0, 2))) for chart in charts]
     starts = [int(columns.min(initial=10_000)) for columns in ahead]
-    assert starts == sorted(set(starts))  # less and less is yet to come, and in the end nothing
+    assert starts == sorted(set(starts))  # fewer and fewer steps are pale, at the end none
     for chart in charts:
         assert (chart >= charts[-1]).all()  # paler than it will be, nowhere darker
 

@@ -1,4 +1,4 @@
-"""What a level's plan says of the package's level."""
+"""The plan of the package's level."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loading the policy of a trial's checkpoint: by weights and a seal, and by nothing that runs."""
+"""Loading the policy of a trial's checkpoint from weights and a seal, without running code."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EXTRAS = (
     *("wandb", "wandb_workspaces", "tensorboard", "tensorboardX", "rliable", "vizdoom", "boto3"),
     *("gym_super_mario_bros", "nes_py", "mypy", "pytest"),
 )
-"""Packages that training, reports or other environments need, and evaluation does not."""
+"""Packages that training, reports or other environments need, but evaluation does not."""
 
 SMALL = {"num_envs_per_env_runner": 2, "rollout_fragment_length": 16}
 
@@ -77,7 +77,7 @@ def test_it_is_what_rllib_loads_and_nothing_is_unpickled(
 
 
 def without_pickles(checkpoint: Path, copy: Path) -> Path:
-    """A copy whose pickles cannot be loaded, under a seal that says that they are as they were."""
+    """A copy without its pickles, under a seal that does not list them."""
     shutil.copytree(checkpoint, copy)
     seal = json.loads((copy / SEAL_FILE).read_text())
     for path in copy.rglob("*.pkl"):

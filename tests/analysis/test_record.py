@@ -24,7 +24,7 @@ IMAGE, ACTIONS = gym.spaces.Box(0, 255, (7, 7, 3), np.uint8), gym.spaces.Discret
 
 
 def scripted_agent(method: str | None, steps: int = 23, counts: str = "view") -> Agent:
-    """Presses left, right, forward, pickup, drop, toggle, done and so on in the small level."""
+    """Repeats left, right, forward, pickup, drop, toggle, done in the small level."""
     spec = RLModuleSpec(
         module_class=StepCounter, observation_space=IMAGE, action_space=ACTIONS, model_config={}
     )
@@ -75,11 +75,11 @@ def test_a_scripted_episode_is_recorded_step_by_step():
 
 
 def test_each_of_many_episodes_is_recorded_alone_and_paid_by_the_counts_of_the_checkpoint():
-    """Count's table is that of the checkpoint, empty, when an episode begins."""
+    """Each episode begins with the checkpoint's Count table, which is empty."""
     recorded = record(scripted_agent("count"), episodes=35, seed=0)
 
     positions, bonuses = oracle()
-    first_visit = 2**-0.5  # N_ep counts the start as well, N does not: only what was paid for
+    first_visit = 2**-0.5  # N_ep counts the start too; N counts only states that were paid for
     assert len(recorded.episodes) == 35
     for episode in recorded.episodes:
         assert [tuple(p) for p in episode.positions.tolist()] == positions
@@ -89,7 +89,7 @@ def test_each_of_many_episodes_is_recorded_alone_and_paid_by_the_counts_of_the_c
 
 
 def test_a_method_that_reads_no_counts_needs_no_key_of_the_state():
-    """As in training: the small level has no `state_key` to count by."""
+    """As in training: the small level has no `state_key`."""
     (episode,) = record(scripted_agent("icm", counts="full"), episodes=1, seed=0).episodes
 
     assert len(episode) == 23 and (episode.paid() > 0).any()
@@ -110,7 +110,7 @@ def test_a_dict_is_recorded_as_the_image_in_it_is(
     (of_dict,) = record_episode(tmp_path, seed=1).episodes
     (of_image,) = record_episode(checkpoints["ride_full"], seed=1).episodes
     assert of_dict.kinds == of_image.kinds
-    # The same networks: a bonus that counts nothing is the other's without its counts.
+    # The same networks; with counts="none" the bonus is not divided by sqrt(N_ep).
     assert of_dict.paid()[0] == pytest.approx(of_image.paid()[0])
     assert of_dict.paid().sum() > of_image.paid().sum()
 

@@ -54,7 +54,7 @@ def readings(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def out(readings, tmp_path_factory):
-    """A report on them, asked for with a threshold of its own."""
+    """A report on these runs, with a custom threshold."""
     out = tmp_path_factory.mktemp("report") / "out"
     write_report(readings, out, command="rllib-ride report runs", threshold=0.35)
     return out
@@ -190,7 +190,7 @@ def test_before_any_report_nothing_is_written(tmp_path):
 
 
 def test_of_rows_without_return_and_bonus_nothing_is_written(tmp_path):
-    """Of `none` before its first episode ends; with a bonus beside it there is a report."""
+    """`none` before its first episode ends; with a bonus as well there is a report."""
     none = write_trial(
         tmp_path / "none", method="none", frames=[1], return_mean=[None],
         intrinsic_reward_mean=[None],
@@ -220,7 +220,7 @@ def test_a_browser_shows_all_pictures_without_an_error(page, out, tmp_path):
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         pytest.skip("there is no Chromium to open the page with")
-    # What the page itself must not have, a script, tells from inside what it looks like.
+    # The page itself must have no script; this one measures its layout from inside.
     probe = (
         "<script>addEventListener('load', () => { document.title = JSON.stringify({"
         "sizes: [...document.images].map(i => i.naturalWidth), "

@@ -15,7 +15,7 @@ from rllib_ride.analysis.scores import (
 
 
 def table_of(values):
-    """Scores of {(env, method): [a score a seed]}."""
+    """Scores of {(env, method): [one score per seed]}."""
     rows = [
         (env, method, seed, 100.0, score)
         for (env, method), of_seeds in values.items()
@@ -134,7 +134,7 @@ def test_intervals_are_the_same_each_time_and_leave_numpys_generator_alone():
 
 
 def test_interval_of_the_mean_of_many_seeds_is_the_normal_one():
-    """Oracle: of 40 equally likely values the middle half's mean has a known spread."""
+    """Oracle: the mean of the middle half of 40 equally likely values has a known spread."""
     pytest.importorskip("rliable")
     rng = np.random.default_rng(0)
     sample = rng.uniform(size=40)

@@ -49,7 +49,7 @@ def test_where_a_task_was_searched_its_usual_runs_are_named_as_elsewhere():
 
 
 def test_a_setting_that_older_code_did_not_have_is_no_difference():
-    """Two seeds, one of them from before `on_nonfinite` and `new`, and a run that is another."""
+    """Two seeds, one from before `on_nonfinite` and `new` existed, and a run that differs."""
     old, new = {"coef": 0.1}, {"on_nonfinite": "stop"}
     facts = [
         fact(**intrinsic(**old)),
@@ -132,7 +132,7 @@ def test_a_preset_stands_for_the_settings_it_brings():
 
 
 def test_algorithm_and_preset_are_those_of_the_whole_report():
-    """A method that has one of them is named like one that has both, on every task."""
+    """A method with a single one of them is named like one with both, on every task."""
     facts = [
         fact("ride", preset="tuned", learner=IMPALA),
         fact("count", preset="tuned_ppo", learner=PPO),

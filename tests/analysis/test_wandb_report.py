@@ -22,7 +22,7 @@ def no_network(monkeypatch):
 
 
 def spec_of(runs, **options):
-    """The report as W&B would be sent it."""
+    """The report as it would be sent to W&B."""
     model = wandb_report.wandb_report(runs, **options)._to_model()
     return json.loads(model.spec.model_dump_json(by_alias=True, exclude_none=True))
 
@@ -98,7 +98,7 @@ def test_each_grid_has_a_line_plot_of_return_and_of_intrinsic_reward(runs):
 
 
 def test_panels_and_filters_go_by_what_the_callback_logs(tmp_path, monkeypatch):
-    """The names `rllib-ride run --wandb` gives W&B: columns of the curve, entries of the record."""
+    """The names that `rllib-ride run --wandb` logs: columns of the curve, entries of the record."""
     wandb = pytest.importorskip("wandb")
     options = {"singleton_seed": 1}
     folder = write_trial(

@@ -1,4 +1,4 @@
-"""Fixtures of the plug's tests."""
+"""Fixtures of the tests of the RLlib integration."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Every method on IMPALA, APPO and PPO, with every kind of policy and space: it trains at all.
 
-What is computed there is held to oracles elsewhere; here each combination makes a few updates.
+Each combination makes a few updates; other tests compare the results with oracles.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ UNTRAINED = ("count", "only_episodic_counts", "ride_raw_observations")
 
 
 class Pictures(gym.Env):
-    """Random images of floats, as RLlib's own convolutions want them."""
+    """Random float images, as RLlib's own convolutions need them."""
 
     observation_space = gym.spaces.Box(0.0, 1.0, (7, 7, 3), np.float32)
     action_space = gym.spaces.Discrete(4)
@@ -71,7 +71,7 @@ class Doubles(gym.Env):
 
 
 class Masked(gym.Env):
-    """MiniGrid's Dict with an action mask beside the image; a forbidden action is an error."""
+    """MiniGrid's Dict with an action mask next to the image; a forbidden action is an error."""
 
     observation_space = gym.spaces.Dict(
         {
@@ -111,7 +111,7 @@ def config(
     flatten: bool = False,
     **settings: Any,
 ) -> AlgorithmConfig:
-    """Four environments, some dozens of steps an update."""
+    """Four environments and a few dozen steps per update."""
     made = ALGORITHMS[algorithm]().environment(env)
     made.env_runners(num_env_runners=0, num_envs_per_env_runner=4)
     made.learners(num_learners=0)
@@ -186,7 +186,7 @@ def test_every_space_and_policy_with_every_algorithm(build: Any, case: str, algo
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_environments_reward_can_be_left_out(build: Any, algorithm: str) -> None:
-    """A reward of 0.5 a step is logged, and the policy learns from the bonus alone: values stay."""
+    """The reward of 0.5 a step is logged, but the policy learns from the bonus: values stay."""
     losses = {}
     for extrinsic in (True, False):
         algo = build(
@@ -210,7 +210,7 @@ def test_rllibs_evaluation_plays_whole_episodes(build: Any, algorithm: str) -> N
 
 
 def test_ppo_samples_what_it_is_asked_for(build: Any) -> None:
-    """Steps that only reset count for nothing, and are made up for rather than all again."""
+    """Resets are not transitions; the runner fills the gap without sampling another round."""
     algo = build(config("ppo", "CartPole-v1"))
     runner: Any = algo.env_runner
     for _ in range(5):
@@ -250,6 +250,6 @@ def test_counts_of_all_training_survive_a_checkpoint(build: Any, tmp_path: Any) 
         a.learner_group._learner.module[INTRINSIC_MODULE_ID].method._visits for a in (algo, other)
     ]
     assert len(tables[1]) == len(tables[0]) > 0
-    assert 0 < metrics["visited_states"] <= len(tables[0])  # the mean over the updates
+    assert 0 < metrics["visited_states"] <= len(tables[0])  # the metric is a mean over updates
     again = other.train()["learners"][INTRINSIC_MODULE_ID]
     assert again["visited_states"] > metrics["visited_states"]

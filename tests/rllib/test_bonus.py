@@ -1,4 +1,4 @@
-"""The bonus on its way to the policy: when it is computed, of what, and what it is clipped to."""
+"""How the bonus reaches the policy: when it is computed, from what, and how it is clipped."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_padding_gets_no_bonus_and_a_first_step_does(build: Any) -> None:
 
 @pytest.mark.parametrize("bonus_now", [True, False])
 def test_connectors_add_the_bonus_for_ppo_only(build: Any, bonus_now: bool) -> None:
-    """IMPALA's run where weights are stale or about to change; both modules get the batch."""
+    """IMPALA's run where weights are stale or about to change. Both modules get the batch."""
     learner = learner_of(build(config()))
     piece = AddIntrinsicRewards(settings=learner._settings, bonus_now=bonus_now)
     batch = {DEFAULT_MODULE_ID: fixed_batch()}
@@ -83,7 +83,7 @@ def test_connectors_add_the_bonus_for_ppo_only(build: Any, bonus_now: bool) -> N
 
 @pytest.mark.parametrize(("num_epochs", "learns_once"), [(1, True), (2, False)])
 def test_a_batch_gets_its_bonus_once(build: Any, num_epochs: int, learns_once: bool) -> None:
-    """Before the first of several passes; in the loss, which shares its forward pass, if one."""
+    """Before the first of several passes; for a single pass in the loss, from its forward pass."""
     learner = learner_of(build(config().training(num_epochs=num_epochs)))
     batch = {mid: fixed_batch() for mid in (DEFAULT_MODULE_ID, INTRINSIC_MODULE_ID)}
     learner.before_learning(batch)
@@ -102,7 +102,7 @@ def test_a_batch_gets_its_bonus_once(build: Any, num_epochs: int, learns_once: b
 
 
 def test_ppo_logs_the_mean_bonus_of_the_batch() -> None:
-    """And not of the minibatch that comes last."""
+    """Not of the last minibatch."""
     made = (
         PPOConfig()
         .environment(envs.ENV_ID)
@@ -138,7 +138,7 @@ def test_bonus_and_loss_share_one_forward_pass(build: Any) -> None:
     assert len(passes) == 1
     assert not bonus.requires_grad
     torch.testing.assert_close(bonus, intrinsic.bonus(intrinsic.transitions(fixed_batch())))
-    # A bonus that came first has no graph: the loss must not take its embedding.
+    # A bonus is computed without a graph: the loss must not reuse its embedding.
     transitions = intrinsic.transitions(fixed_batch()).for_one_update()
     intrinsic.bonus(transitions)
     loss, _ = intrinsic.method.loss(transitions)

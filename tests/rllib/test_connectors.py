@@ -1,4 +1,4 @@
-"""What the Learner's connectors make of episodes, and refuse of them."""
+"""How the Learner's connectors batch episodes, and which they refuse."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def piece(num_steps: int, channels: int) -> SingleAgentEpisode:
 
 
 def test_episodes_without_what_a_connector_did_to_observations_are_refused() -> None:
-    """As with FrameStackingEnvToModule: the policy acts on stacks, episodes hold single frames."""
+    """As with FrameStackingEnvToModule: the policy sees stacks, episodes hold single frames."""
     policy = RecurrentPolicy(
         observation_space=gym.spaces.Box(0, 255, (7, 7, 12), np.uint8),
         action_space=gym.spaces.Discrete(7),

@@ -1,4 +1,4 @@
-"""What the runner hands over, at any fragment length and with any number of runners."""
+"""The runner's episodes, for any fragment length and any number of runners."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def config(*, fragment: int = 8, counts: str = "full", env: str = envs.ENV_ID) -
 
 
 def whole_episodes(pieces: list[SingleAgentEpisode]) -> list[dict[str, np.ndarray]]:
-    """Pieces of the same episode joined in order; each must begin where the one before ended."""
+    """Joins the pieces of each episode; each piece must begin where the previous one ended."""
     by_id = defaultdict(list)
     for piece in pieces:
         by_id[piece.id_].append(piece)
@@ -73,13 +73,13 @@ def test_counts_and_rewards_at_any_fragment_length(fragment: int, counts: str) -
     for episode in episodes:
         _, n, _ = episode["obs"][0, 0, 0]
         steps = len(episode["rewards"])
-        # The reset step is none: an episode has exactly its length, from its first observation.
+        # The reset step is not a transition: an episode has exactly its length.
         assert episode["obs"][:, 0, 0, 2].tolist() == list(range(steps + 1))
         assert episode["done"] == (steps == 2 + 3 * n)
         # Odd environments end by their time limit.
         assert episode["terminated"] == (episode["done"] and n % 2 == 0)
         np.testing.assert_allclose(episode["rewards"], np.arange(1, steps + 1) / 1000)
-        # The key "full" tells three states apart; the view also shows the time.
+        # "full" keys tell three states apart; the view also shows the time.
         states = np.arange(steps + 1) % envs.NUM_STATES if counts == "full" else range(steps + 1)
         seen = list(states)
         assert episode["counts"].tolist() == [
@@ -92,7 +92,7 @@ def test_frames_are_transitions() -> None:
     pieces = runner.sample()
     metrics = runner.get_metrics()
     transitions = sum(map(len, pieces))
-    # Each environment wastes one step an episode, on its reset.
+    # Each environment spends one step per episode on its reset.
     resets = sum(40 // (2 + 3 * n + 1) for n in range(NUM_ENVS))
     assert transitions == 40 * NUM_ENVS - resets
     assert metrics["num_env_steps_sampled_lifetime"].peek() == transitions
@@ -114,7 +114,7 @@ def test_returns_are_of_whole_episodes() -> None:
 
 
 def test_recurrent_state_goes_on_over_fragments_and_starts_anew_with_an_episode() -> None:
-    """Behaviour log-probabilities are what the policy gives when run over whole episodes."""
+    """Behaviour log-probabilities equal those of the policy run over whole episodes."""
     import torch
 
     runner = BatchedEnvRunner(config=config(fragment=5), worker_index=0)
@@ -138,7 +138,7 @@ def test_recurrent_state_goes_on_over_fragments_and_starts_anew_with_an_episode(
 
 
 def first_levels(seed: int, worker_index: int) -> list[bytes]:
-    """What the runner's environments start from, and what one of them sees in later episodes."""
+    """The first observation of each episode that begins in three fragments."""
     made = config(fragment=30, env="MiniGrid-MultiRoom-N2-S4-v0").debugging(seed=seed)
     runner = BatchedEnvRunner(config=made, worker_index=worker_index)
     pieces = [piece for _ in range(3) for piece in runner.sample()]
@@ -155,7 +155,7 @@ def test_same_seed_same_levels_and_each_runner_its_own() -> None:
 
 
 def test_a_vector_environment_that_takes_one_seed_is_seeded_too() -> None:
-    """CartPole draws the numbers of all its environments from one generator."""
+    """Vectorized CartPole draws for all its environments from one generator."""
 
     def first_observations(worker_index: int) -> list[bytes]:
         made = config(env="CartPole-v1", counts="view")
@@ -188,7 +188,7 @@ def test_remote_runners_count_alike(num_env_runners: int, ray_session: Any) -> N
 
 
 def test_whole_episodes_and_fragments_do_not_mix() -> None:
-    """Evaluation asks for episodes; RLlib's own loop gives them, and fragments start anew."""
+    """Evaluation gets whole episodes from RLlib's own loop; then fragments start anew."""
     made = config(fragment=4, env="MiniGrid-MultiRoom-N2-S4-v0")
     runner = BatchedEnvRunner(config=made, worker_index=0)
     before = runner.sample()
@@ -199,7 +199,7 @@ def test_whole_episodes_and_fragments_do_not_mix() -> None:
     after = runner.sample()
     assert {e.id_ for e in before}.isdisjoint({e.id_ for e in after})
     assert [e.t_started for e in after] == [0] * NUM_ENVS
-    # A second start with the first one's seeds would play its levels again.
+    # With the seeds of the first start, the second would repeat its levels.
     first, second = (
         {e.get_observations(0).tobytes() for e in pieces} for pieces in (before, after)
     )

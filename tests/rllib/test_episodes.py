@@ -1,4 +1,4 @@
-"""Cutting rollouts to episodes and padding them to a batch, and V-trace on what comes out."""
+"""Cutting rollouts into episodes, padding these to a batch, and V-trace on the batch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T, N = 11, 3
 
 
 def rollout(ends: dict[int, list[int]], truncated: bool = False) -> Rollout:
-    """Steps numbered 100 t + n; `ends` maps an environment to its last steps of episodes."""
+    """Steps numbered 100 t + n; `ends` maps an environment to the last steps of its episodes."""
     number = 100.0 * np.arange(T)[:, None] + np.arange(N)  # [T, N]
     done = np.zeros((T, N), bool)
     for n, steps in ends.items():
@@ -40,7 +40,7 @@ def rollout(ends: dict[int, list[int]], truncated: bool = False) -> Rollout:
 
 
 ENDS: dict[int, list[int]] = {0: [], 1: [2, 8], 2: [0, T - 1]}
-# (environment, first step, step after the last, done) with the reset step after an end left out.
+# (environment, first step, step after the last, done), without the reset step after an end.
 PIECES = [(0, 0, 11, False), (1, 0, 3, True), (1, 4, 9, True), (1, 10, 11, False)]
 PIECES += [(2, 0, 1, True), (2, 2, 11, True)]
 
@@ -58,7 +58,7 @@ def test_every_transition_is_in_one_piece_and_no_reset_is() -> None:
         )
         np.testing.assert_array_equal(episode.get_rewards(), 100 * np.arange(start, end) + n)
         assert episode.is_terminated == done and not episode.is_truncated
-    # Where each piece stands in its episode, and which episodes go on in the next rollout.
+    # Each piece's position in its episode, and which episodes continue in the next rollout.
     assert [e.t_started for e in episodes] == [7, 0, 0, 0, 3, 0]
     assert [e.id_ for e in episodes][:2] == ["a", "b"] and episodes[4].id_ == "c"
     assert len({e.id_ for e in episodes}) == 6
@@ -101,7 +101,7 @@ def test_pieces_of_one_episode_share_a_number_and_know_where_they_begin() -> Non
     second = cut_rollout(rollout({0: [], 1: [], 2: []}), ids, started)
     batch = pad_episodes(first + second, None, time_limit_is_terminal=True)
     numbers = batch[EPISODE_IDS].tolist()
-    assert numbers[6:8] == [numbers[0], numbers[3]]  # environment 0 goes on, and 1's last episode
+    assert numbers[6:8] == [numbers[0], numbers[3]]  # these two episodes continue
     assert len(set(numbers)) == 7
     assert batch[T_STARTED].tolist() == [7, 0, 0, 0, 3, 0, 18, 1, 0]
 
@@ -116,7 +116,7 @@ def test_a_time_limit_is_terminal_only_if_so_set(terminal: bool) -> None:
 
 
 def test_vtrace_bootstraps_from_the_value_a_piece_ends_in() -> None:
-    """Against V-trace written out as a sum (Espeholt et al. 2018, equation 1), piece by piece."""
+    """Compares with V-trace as an explicit sum (Espeholt et al. 2018, equation 1), per piece."""
     rng = np.random.default_rng(0)
     gamma, lengths = 0.9, [5, 2, 4]
     episodes = [

@@ -1,4 +1,4 @@
-"""Numbers that are not finite: named, saved, and stopped at or skipped, on all three algorithms."""
+"""Non-finite numbers are named and saved, and stop or skip the update, on all algorithms."""
 
 from __future__ import annotations
 
@@ -33,8 +33,10 @@ NAN = float("nan")
 
 @pytest.fixture
 def build(ray_session: None, tmp_path: Path) -> Iterator[Callable[..., Algorithm]]:
-    """Builds algorithms of three environments and five steps a fragment, whose batches are kept
-    in `tmp_path`; stops them and ends the poison with the test."""
+    """Builds algorithms with three environments and five steps per fragment.
+
+    Their bad batches are saved in `tmp_path`. Stops them, and the poison, when the test ends.
+    """
     algos: list[Algorithm] = []
 
     def build_(algorithm: str = "impala", method: str = METHOD, **settings: Any) -> Algorithm:
@@ -57,14 +59,14 @@ def build(ray_session: None, tmp_path: Path) -> Iterator[Callable[..., Algorithm
 
 
 def train_on(algo: Algorithm) -> dict[str, Any]:
-    """For long enough that APPO has taken up what was sampled at the beginning of it."""
+    """Trains long enough for APPO to learn from the first samples of this call."""
     for _ in range(12 if isinstance(algo.config, APPOConfig) else 1):
         result = algo.train()
     return result
 
 
 def settled(read: Callable[[], np.ndarray]) -> np.ndarray:
-    """What is read once APPO's learner thread is no longer in the middle of a batch, sorted."""
+    """Reads repeatedly until APPO's learner thread has finished its batch; sorts the result."""
     found, again = read(), None
     while again is None or not np.array_equal(found, again):
         found = read() if again is None else again
@@ -78,7 +80,7 @@ def learner_of(algo: Algorithm) -> Any:
 
 
 def state_of(algo: Algorithm) -> dict[str, Any]:
-    """Weights and optimizer state, as copies."""
+    """Copies of weights and optimizer state."""
     state = learner_of(algo).get_state(components=["rl_module", "optimizer"])
     return copy.deepcopy({name: state[name] for name in ("rl_module", "optimizer")})
 
@@ -96,7 +98,7 @@ def assert_same(state: Any, other: Any) -> None:
 
 
 def poison_rewards(monkeypatch: pytest.MonkeyPatch, value: float) -> None:
-    """One reward of each batch, on its way to the Learner."""
+    """Replaces one reward of each batch on its way to the Learner."""
     pad = connectors.pad_episodes
 
     def poisoned(*args: Any, **kwargs: Any) -> dict[str, Any]:
@@ -125,7 +127,7 @@ def poison_weight(algo: Algorithm, module_id: str) -> None:
 def test_it_stops_at_what_a_method_gives(
     build: Any, tmp_path: Path, algorithm: str, where: str, poison: float, source: str
 ) -> None:
-    """An infinite bonus too, which the clip of the reward would make 1 of."""
+    """Also at an infinite bonus, which the reward clip would turn into 1."""
     algo = build(algorithm)
     algo.train()
     before = state_of(algo)
@@ -188,7 +190,7 @@ def test_skipped_updates_change_nothing_and_are_counted(
     algo = build(algorithm, on_nonfinite="skip")
     assert scalars(algo.train())["policy/skipped_updates"] == 0
     Poisoned.where = "bonus"
-    train_on(algo)  # on good batches too, if it is APPO
+    train_on(algo)  # APPO still learns from good batches here
     before = state_of(algo)
     for _ in range(2 + MOST_FILES):
         result = algo.train()
@@ -228,7 +230,7 @@ def test_it_ends_where_nothing_is_learned_any_more(
 ) -> None:
     monkeypatch.setattr(finite_updates, "MOST_SKIPPED_IN_A_ROW", 4)
     algo = build(on_nonfinite="skip")
-    for where in ("bonus", None, "bonus"):  # one that is applied lets it begin to count anew
+    for where in ("bonus", None, "bonus"):  # an applied update resets the count
         Poisoned.where = where
         for _ in range(3):
             algo.train()

@@ -1,4 +1,4 @@
-"""The batch as each algorithm's loss wants it: nothing lost, nothing twice, nothing of padding."""
+"""Each algorithm's batch layout: no step is lost or duplicated, and padding has no effect."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ from rllib_ride.rllib.settings import (
 
 GAMMA, LAMBDA, MAX_SEQ_LEN = 0.9, 0.7, 3
 A = 5
-# (transitions, how it ends, step of its episode at which the piece begins)
+# (transitions, how the piece ends, step of its episode at which it begins)
 PIECES = [(5, "terminated", 0), (2, "cut", 4), (7, "truncated", 3), (1, "terminated", 6)]
 PIECES += [(3, "cut", 0), (6, "truncated", 0)]
 N = sum(steps for steps, _, _ in PIECES)
 
 
 def pieces() -> list[SingleAgentEpisode]:
-    """Every number in them is another; the state before a step is the step's in its episode."""
+    """Pieces of random numbers; the recurrent state is the step within the episode."""
     rng = np.random.default_rng(1)
     made = []
     for steps, end, t_started in PIECES:
@@ -84,7 +84,7 @@ def policy_of(cls: type[FeedForward]) -> FeedForward:
 
 
 def soiled(columns: dict[str, Any], number: int) -> dict[str, Any]:
-    """A padded batch with a number where nothing was done or seen."""
+    """Writes a number into a batch's padding and bootstrap entries, but not their observations."""
     mask = columns[Columns.LOSS_MASK]
     unseen = np.arange(mask.shape[1]) >= columns[Columns.SEQ_LENS][:, None]
     dirty = dict(columns)
@@ -96,7 +96,7 @@ def soiled(columns: dict[str, Any], number: int) -> dict[str, Any]:
 
 
 class WithTarget(FeedForward, TargetNetworkAPI):
-    """As APPO wants it."""
+    """With the target network that APPO needs."""
 
     def make_target_networks(self) -> None:
         self.target = torch.nn.Identity()
@@ -115,7 +115,7 @@ def with_advantages(
     terminal: bool = True,
     dirt: int = 0,
 ) -> dict[str, dict[str, Any]]:
-    """PPO's batch of both modules, with bonuses that are numbers of steps; `dirt`: see `soiled`."""
+    """PPO's batch of both modules; the bonus is the entry's index. For `dirt` see `soiled`."""
     initial_state = {"n": np.zeros(1, np.float32)} if policy.is_stateful() else None
     columns = pad_episodes(episodes, initial_state, time_limit_is_terminal=terminal)
     if dirt:
@@ -132,7 +132,7 @@ def with_advantages(
 
 
 class Distance(IntrinsicMethod):
-    """Pays for how far a state is from a guess, in one product of all, padding too."""
+    """Pays the distance of a state from a guess, computed in one product including padding."""
 
     def __init__(self, observation_space: gym.Space, action_space: gym.Space) -> None:
         super().__init__(observation_space, action_space)
@@ -147,7 +147,7 @@ class Distance(IntrinsicMethod):
 
 @pytest.mark.parametrize("method", ["distance", "none"])
 def test_ppos_batch_is_where_the_networks_are(method: str) -> None:
-    """On a GPU, which the device `meta` stands in for: nothing on it meets anything that is not."""
+    """Device `meta` stands in for a GPU: operations that mix devices would fail."""
     policy = policy_of(FeedForward)
     intrinsic = IntrinsicModule(
         observation_space=policy.observation_space,
@@ -202,7 +202,7 @@ def test_advantages_are_those_of_the_paper(cls: type[FeedForward], terminal: boo
 
 @pytest.mark.parametrize("learners", [1, 2, 3, 5])
 def test_a_recurrent_policys_rows_hold_each_step_once(learners: int) -> None:
-    """Also where RLlib cuts through pieces, to give several Learners as many steps each."""
+    """Also if RLlib cuts pieces, to give several Learners equal numbers of steps."""
     shards = list(ShardEpisodesIterator(pieces(), num_shards=learners))
     assert sum(len(episode) for shard in shards for episode in shard) == N
     for shard in shards:
@@ -224,7 +224,7 @@ def check_rows(episodes: list[SingleAgentEpisode]) -> None:
         np.testing.assert_allclose(rows[name][mask], np.concatenate(of_episode), rtol=1e-6)
         assert (rows[name][~mask] == 0).all()
 
-    # The state counts steps, so it says where in its episode each row must begin.
+    # The state counts steps: it must equal the step of the episode at which the row begins.
     steps = np.concatenate([e.t_started + np.arange(len(e)) for e in episodes])
     begins = np.cumsum([0, *lengths.tolist()[:-1]])
     np.testing.assert_array_equal(rows[Columns.STATE_IN]["n"][:, 0], steps[begins])
@@ -258,7 +258,7 @@ def test_intrinsic_networks_get_each_transition_once(cls: type[FeedForward]) -> 
         ),
         (pairs[STATE_KEYS][:, 0], [e.get_extra_model_outputs(STATE_KEYS) for e in episodes]),
         (pairs[T_STARTED], [e.t_started + np.arange(len(e)) for e in episodes]),
-        # Numbered row by row, of 7 steps and one for the bootstrap.
+        # Numbered row by row; a row has 7 steps and one for the bootstrap.
         (
             pairs[INTRINSIC_REWARDS][:, 0],
             [8 * i + np.arange(len(e)) for i, e in enumerate(episodes)],
@@ -311,13 +311,13 @@ def test_advantages_know_nothing_of_padding(cls: type[FeedForward]) -> None:
             other = dirty[module_id][name]
             if name == Columns.OBS or module_id == DEFAULT_MODULE_ID:
                 tree.map_structure(torch.testing.assert_close, column, other)
-            else:  # what is noted beside the second state of a pair is of the next transition
+            else:  # the second entry of a pair belongs to the next transition or to padding
                 real = mask if column.shape[:2] == mask.shape else slice(None)
                 torch.testing.assert_close(column[real], other[real])
 
 
 def test_neither_padding_nor_the_bootstrap_step_is_learned_from() -> None:
-    """IMPALA: same losses and bonus whatever is there, and no gradient to the policy there."""
+    """IMPALA: these entries change neither losses nor bonus, and get no policy gradient."""
     rng = np.random.default_rng(2)
     columns = pad_episodes(pieces(), None, time_limit_is_terminal=True)
     shape = columns[Columns.LOSS_MASK].shape
@@ -358,7 +358,7 @@ def test_minibatches_of_a_feed_forward_policy_are_whole_rows(
     monkeypatch: pytest.MonkeyPatch,
     ray_session: None,
 ) -> None:
-    """V-trace would take a row that begins in the middle for the steps of another episode."""
+    """With a row cut in the middle, V-trace would mix the steps of different episodes."""
     num_steps = 10
     config = (
         config_class()

@@ -1,4 +1,4 @@
-"""Remote Learners do the same updates, though one of them is slow."""
+"""Remote Learners do the same updates even if one of them is slow."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_WAITING = 2
 
 @ray.remote(num_cpus=0, max_concurrency=2 + MOST_WAITING)
 class Learner(FaultAwareApply):
-    """Does updates, while it is not held up."""
+    """Runs updates unless it is held up."""
 
     def __init__(self) -> None:
         self._goes_on = threading.Event()
@@ -60,21 +60,21 @@ def managed(learners: list[Any], *, together: bool) -> FaultTolerantActorManager
 
 
 def sent(manager: FaultTolerantActorManager, number: int) -> int:
-    """To how many Learners an update goes, once those that are done have been heard of."""
+    """Collects finished requests, then sends an update; returns how many Learners get it."""
     manager.fetch_ready_async_reqs(timeout_seconds=0.0)
     shards = [{"number": number}] * manager.num_actors()
     return manager.foreach_actor_async("update", kwargs=shards)
 
 
 def free(manager: FaultTolerantActorManager, waiting: int) -> bool:
-    """Whether all but what a Learner that is held up has waiting is done."""
+    """Whether all requests are finished except `waiting`, those of a held-up Learner."""
     manager.fetch_ready_async_reqs(timeout_seconds=0.0)
     return manager.num_outstanding_async_reqs() == waiting
 
 
 @pytest.mark.parametrize("together", [True, False])
 def test_while_one_is_held_up_none_goes_ahead(learners: list[Any], together: bool) -> None:
-    """RLlib's own way, the other one, has two go ahead."""
+    """Without the callback, as in RLlib, the other two go ahead."""
     manager = managed(learners, together=together)
     ray.get(learners[1].hold_up.remote(True), timeout=30)
     assert [sent(manager, number) for number in range(MOST_WAITING)] == [3, 3]
@@ -92,7 +92,7 @@ def test_while_one_is_held_up_none_goes_ahead(learners: list[Any], together: boo
 
 
 def test_an_algorithm_sends_to_all_or_none(build: Any) -> None:
-    """To which of RLlib's objects the callback belongs."""
+    """The callback changes the right object of a real Algorithm."""
     made = config(num_env_runners=1)
     made.learners(num_learners=2, max_requests_in_flight_per_learner=1)
     manager = build(made).learner_group._worker_manager

@@ -10,7 +10,7 @@ from rllib_ride.experiments.progress import Progress
 from rllib_ride.rllib.presets import make_config
 from rllib_ride.run_files import WINDOW
 
-# Four rooms of the paper's seven, solved by chance in no episode of a random policy.
+# Four rooms instead of the paper's seven; a random policy never solves them by chance.
 ROOMS = {"minNumRooms": 4, "maxNumRooms": 4, "maxRoomSize": 4}
 MOST_FRAMES = {"tuned": 400_000, "tuned_ppo": 200_000}
 LEARNED = 0.4
@@ -26,16 +26,16 @@ def four_rooms(preset: str, method: str) -> AlgorithmConfig:
         seed=1,
     )
     if preset == "tuned":
-        # Smaller, more frequent updates than the preset's, at a higher rate: two minutes for both.
+        # Smaller and more frequent updates at a higher rate: two minutes for both methods.
         config.env_runners(num_envs_per_env_runner=16, rollout_fragment_length=32)
         config.training(train_batch_size_per_learner=16 * 32, lr=6e-4)
     return config
 
 
 def train(config: AlgorithmConfig, most_frames: int) -> tuple[int, float]:
-    """Frames and mean return when the task is learned or the frames are used up."""
+    """Trains until the task is learned or the frames are used up; returns frames and return."""
     algo = config.build_algo()
-    last_episodes = LastEpisodes()  # an iteration may end none
+    last_episodes = LastEpisodes()  # an iteration may end no episode
     frames, mean_return = 0, 0.0
     try:
         while frames < most_frames and mean_return < LEARNED:

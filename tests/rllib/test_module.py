@@ -1,4 +1,4 @@
-"""What the intrinsic module hands to its method."""
+"""What the intrinsic module passes to its method."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rllib_ride.rllib.module import IntrinsicModule
 
 
 def test_what_connectors_make_of_a_dict_is_seen_whole() -> None:
-    """The counts are of the entry that the environment gives; the networks have no entries."""
+    """`observation_key` is for counts of the environment's Dict; the networks see one array."""
     config = {"method_class": E3b, "method_config": {}, "observation_key": "lidar"}
     flat = gym.spaces.Box(-np.inf, np.inf, (9,), np.float32)
     module = IntrinsicModule(observation_space=flat, action_space=SPACES[1], model_config=config)
@@ -24,7 +24,7 @@ def test_what_connectors_make_of_a_dict_is_seen_whole() -> None:
 
 
 def test_the_method_is_told_which_episodes_end() -> None:
-    """And E3B keeps the others alone."""
+    """E3B then keeps the covariances of the other episodes only."""
     module = IntrinsicModule(
         observation_space=SPACES[0],
         action_space=SPACES[1],

@@ -1,4 +1,4 @@
-"""What each preset builds, and holds of the paper's numbers."""
+"""What each preset builds, and which of the paper's values it has."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_the_ppo_preset_builds_and_holds_its_numbers() -> None:
 
 
 def test_a_preset_of_impala_names_its_network_alone() -> None:
-    """Or no checkpoint of before would be gone on with: it is told by its modules."""
+    """Otherwise older checkpoints, matched by their modules' configs, could not be resumed."""
     config = make_config(preset="tuned", method="ride", env=N7S4, frames=3e7)
     policy = config.rl_module_spec.rl_module_specs[DEFAULT_MODULE_ID]
     assert policy.model_config == {"network": "paper"}
@@ -85,7 +85,7 @@ def test_ppo_of_few_environments_has_one_minibatch() -> None:
 @pytest.mark.parametrize("env", [N7S4, "MiniGrid-MultiRoom-N12-S10-v0"])
 @pytest.mark.parametrize("preset", ["paper", "released", "tuned"])
 def test_each_method_has_the_papers_coefficients(preset: str, env: str) -> None:
-    """Of the bonus and of the entropy: appendix A.2, where the ablations have RIDE's."""
+    """Coefficients of bonus and entropy: appendix A.2, where the ablations have RIDE's."""
     ride = (0.1, 0.0005) if env == N7S4 else (0.5, 0.001)
     for method, expected in {
         "ride": ride,
@@ -102,7 +102,7 @@ def test_each_method_has_the_papers_coefficients(preset: str, env: str) -> None:
 
 
 def test_ppo_has_the_papers_bonus_and_an_entropy_of_its_own() -> None:
-    """Its advantages have unit variance, beside which the paper's coefficients do nothing."""
+    """Next to advantages of unit variance, the paper's entropy coefficients have no effect."""
     for method, expected in {
         "ride": (0.1, 0.01),
         "none": (0.1, 0.01),

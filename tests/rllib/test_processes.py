@@ -1,4 +1,4 @@
-"""Learners, EnvRunners and aggregators: who acts and learns with which weights."""
+"""Which weights Learners, EnvRunners and aggregators use."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_the_runner_acts_with_the_learners_policy(build: Any) -> None:
     algo = build(config())
     for _ in range(2):
         algo.train()
-    # IMPALA's broadcast is one update behind; a training step of nothing but a broadcast follows.
+    # IMPALA's weight broadcast is one update behind, so synchronize once more.
     latest = weights(algo, DEFAULT_MODULE_ID)
     algo.env_runner_group.sync_weights(from_worker_or_learner_group=algo.learner_group)
     held = algo.env_runner.module.get_state()
@@ -45,20 +45,20 @@ def test_remote_learner_and_aggregators_use_current_weights(build: Any, aggregat
 
     def three_updates() -> bool:
         metrics = algo.train().get("learners", {}).get(INTRINSIC_MODULE_ID, {})
-        # An iteration in which no update ended has no value, or NaN.
+        # An iteration without a finished update has no value, or NaN.
         if np.isfinite(metrics.get("intrinsic_reward_mean", np.nan)):
             impacts.append((metrics["impact"], metrics["intrinsic_reward_mean"]))
         return len(impacts) >= 3
 
     assert comes_true(three_updates)
-    # `impact` is logged by the loss, the bonus by whoever computed it; counts only lower it.
+    # The loss logs `impact`; the process that computes the bonus logs it. Counts only lower it.
     for impact, bonus in impacts:
         assert 0.2 * impact < bonus <= 1.1 * impact
 
 
 @pytest.mark.parametrize("method", ["ride", "count", "rnd"])
 def test_two_learners_stay_one(build: Any, method: str) -> None:
-    """Their networks get the same gradients, each the mean over both; each counts its own share."""
+    """Both apply the same averaged gradients; each counts the visits of its own share."""
     made = config(method, num_env_runners=2)
     made.learners(num_learners=2)
     algo = build(made)
@@ -75,7 +75,7 @@ def test_two_learners_stay_one(build: Any, method: str) -> None:
         return [result.get()[COMPONENT_RL_MODULE] for result in results]
 
     def equal() -> bool:
-        """Once the updates that are under way have ended: nothing is sampled meanwhile."""
+        """True once running updates have ended, as nothing is sampled meanwhile."""
         one, other = states()
         return all(
             np.array_equal(value, other[module_id][name])

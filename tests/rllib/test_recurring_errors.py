@@ -1,4 +1,4 @@
-"""Really remote EnvRunners: an error that comes again ends the training, a kill does not."""
+"""Remote EnvRunners: a recurring error ends training, a kill does not."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from helpers.misbehaving_env import ENV_ID
 from helpers.policies import Indifferent
 
 ALGORITHMS = {"impala": IMPALAConfig, "ppo": PPOConfig}
-SECONDS = 120.0  # that a busy machine may need for what else takes two
+SECONDS = 120.0  # for a busy machine; usually takes two
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_an_error_that_comes_again_ends_the_training(
 @pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_one_that_comes_now_and_then_costs_its_fragments(build: Any, algorithm: str) -> None:
-    """In each environment's fifth episode: the sixth fragment, after which they are new."""
+    """Fails in each environment's fifth episode (sixth fragment); then environments are rebuilt."""
     algo = build(algorithm, how="raise", at=2, episode=4)
     train_until(algo, lambda frames: frames > 200)
     assert algo.env_runner_group.num_remote_worker_restarts() >= 3
@@ -90,9 +90,9 @@ def test_one_that_comes_now_and_then_costs_its_fragments(build: Any, algorithm: 
 def test_a_runner_that_is_killed_is_started_again_any_number_of_times(
     build: Any, algorithm: str, num_env_runners: int
 ) -> None:
-    """IMPALA's only one too: the Algorithm's own stands in for it."""
+    """Even IMPALA's only remote runner: the local one stands in for it."""
     algo = build(algorithm, num_env_runners=num_env_runners)
-    for _ in range(5):  # more often than errors may come in a row
+    for _ in range(5):  # more often than consecutive errors are allowed
         (pid, *_) = algo.env_runner_group.foreach_env_runner(
             lambda runner: os.getpid(), local_env_runner=False
         )
@@ -112,7 +112,7 @@ def test_a_runner_that_is_killed_is_started_again_any_number_of_times(
 @pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_runner_that_hangs_is_waited_for(build: Any, algorithm: str) -> None:
-    """For PPO, which has a time limit, what it then gives is lost."""
+    """PPO limits the time for sampling and loses fragments that come too late."""
     algo = build(algorithm, how="hang", at=3, episode=2, seconds=1.5)
     train_until(algo, lambda frames: frames > 100)
     assert algo.env_runner_group.num_remote_worker_restarts() == 0

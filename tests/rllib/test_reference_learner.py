@@ -1,7 +1,7 @@
-"""The RL losses of the shipped Learner against what the authors' released code computed.
+"""Compares the shipped Learner's RL losses with those of the authors' released code.
 
 The V-trace, policy, value and entropy losses are RLlib's own; this checks that the Learner scales
-them, and hands them its batch, as the released code does.
+them and lays out their batch as the released code does.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def test_equals_the_released_code(path: Path, field: str) -> None:
 
 @cache
 def computed(path: Path, method: str) -> dict[str, np.ndarray]:
-    """Everything the Learner makes of a file's total rewards for one method, by field name."""
+    """All that the Learner computes from a file's total rewards for one method, by field name."""
     ref = reference.load(path)
     hparams = ref.hparams
     learner = table_learner(
@@ -143,13 +143,13 @@ def test_the_learner_takes_the_released_step(path: Path, name: str) -> None:
 
         own_names = {network: own for own, network in intrinsic.method.named_children()}
         for theirs, network in ref.networks(intrinsic.method).items():
-            if f"grad_norm/{theirs}" in ref.arrays:  # the released code froze the target too
+            if f"grad_norm/{theirs}" in ref.arrays:  # the released code freezes the target too
                 own = own_names[network]
                 norm = logged(learner, INTRINSIC_MODULE_ID, f"gradients_{own}_global_norm")
                 assert norm == pytest.approx(float(ref[f"grad_norm/{theirs}"]), rel=1e-5)
         for field, parameter in ref.parameters(intrinsic.method, "weights_after_step").items():
             before = ref[field.replace("weights_after_step", "weights")]
-            # A step is a thousandth of a weight: compare the steps, to the rounding of the weights.
+            # Steps are a thousandth of the weights: compare steps, up to the weights' rounding.
             np.testing.assert_allclose(
                 parameter.detach().numpy() - before,
                 ref[field] - before,

@@ -1,4 +1,4 @@
-"""Which policy fits an environment's spaces, and what is refused by name."""
+"""Which policy is chosen for an environment's spaces, and which spaces are refused."""
 
 from __future__ import annotations
 

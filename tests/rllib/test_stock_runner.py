@@ -1,4 +1,4 @@
-"""RLlib's own runner hands over what the batched one does, only slower."""
+"""RLlib's own runner returns the same steps as the batched one, only slower."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def config(
 
 
 def sampled(cls: type[SingleAgentEnvRunner], made: AlgorithmConfig) -> list[SingleAgentEpisode]:
-    """Fragments enough for every environment to have made `STEPS` steps at least."""
+    """Enough fragments for every environment to make at least `STEPS` steps."""
     runner = cls(config=made, worker_index=0)
     pieces: list[SingleAgentEpisode] = []
     while min_steps(pieces) < STEPS:
@@ -88,7 +88,7 @@ def min_steps(pieces: list[SingleAgentEpisode]) -> int:
 
 
 def transitions(pieces: list[SingleAgentEpisode]) -> list[list[tuple[Any, ...]]]:
-    """The first `STEPS` transitions of each environment, whatever pieces they came in."""
+    """The first `STEPS` transitions of each environment, however they are cut into pieces."""
     found: list[list[tuple[Any, ...]]] = [[] for _ in range(NUM_ENVS)]
     for piece in pieces:
         obs, last = piece.get_observations(), len(piece) - 1
@@ -122,7 +122,7 @@ def test_both_runners_give_the_same_transitions(
         length = 2 + 3 * n
         steps = [t for t, *_ in of_environment]
         assert steps == [t % length for t in range(STEPS)]
-        # Both policies act by the step within the episode.
+        # Both policies choose actions by the step within the episode.
         assert [action for _, _, action, *_ in of_environment] == [t % 7 for t in steps]
 
 
@@ -161,7 +161,7 @@ def test_what_the_loss_reads_must_come_with_them(
     made = config(module, base=base)
     with pytest.raises(ValueError, match=f"returns 'actions' of its own without {missing}, which"):
         cls(config=made, worker_index=0).sample()
-    made.in_evaluation = True  # of which nobody learns
+    made.in_evaluation = True  # nothing is learned from it
     assert cls(config=made, worker_index=0).sample()
 
 
@@ -170,14 +170,14 @@ def test_what_the_loss_reads_must_come_with_them(
 def test_pieces_begin_where_their_state_says(
     cls: type[SingleAgentEnvRunner], base: type[AlgorithmConfig]
 ) -> None:
-    """The state counts the steps of an episode, so it must be the step at which it is noted."""
+    """The state counts the steps of an episode, so it must equal the step it is stored for."""
     made = config(base=base, fragment=9)
     pieces = sampled(cls, made)
     assert any(piece.t_started == 0 for piece in pieces)
     assert any(piece.t_started > 0 for piece in pieces)
     assert max(map(len, pieces)) <= 9
     for piece in pieces:
-        # PPO's rows are short, and begin wherever RLlib cuts a piece in two.
+        # PPO's rows are short, and may begin wherever RLlib cuts a piece.
         for t in range(len(piece) if base is PPOConfig else 1):
             state = state_before(piece, t, INITIAL_STATE)
             np.testing.assert_array_equal(state["n"], [piece.t_started + t])
@@ -187,14 +187,14 @@ def test_pieces_begin_where_their_state_says(
 def test_an_impala_piece_has_the_state_it_starts_from_alone(
     cls: type[SingleAgentEnvRunner],
 ) -> None:
-    """Of each step it would be several times what is observed."""
+    """The state of each step would take several times the memory of the observations."""
     assert not any(
         Columns.STATE_IN in piece.extra_model_outputs for piece in sampled(cls, config())
     )
 
 
 def test_the_learners_batch_holds_the_same_steps_from_both() -> None:
-    """Up to where episodes are cut: RLlib's runner ends a fragment when all have their steps."""
+    """Only the cuts differ: RLlib's runner ends a fragment by the total number of steps."""
     rows = [
         pad_episodes(sampled(cls, config()), INITIAL_STATE, time_limit_is_terminal=False)
         for cls in RUNNERS
@@ -205,7 +205,7 @@ def test_the_learners_batch_holds_the_same_steps_from_both() -> None:
         assert mask.shape[1] == 7 + 1
         np.testing.assert_array_equal(batch[Columns.STATE_IN]["n"][:, 0], batch[T_STARTED])
         t = batch[T_STARTED][:, None] + np.arange(mask.shape[1])
-        # A truncated episode's end and a cut are bootstrapped alike; only a row's last step can be.
+        # Truncated ends and cuts are bootstrapped alike, so `truncateds` need not be equal.
         assert not (batch[Columns.TERMINATEDS] & batch[Columns.TRUNCATEDS]).any()
         of_environment = defaultdict(list)
         for row, step in np.argwhere(mask):
@@ -273,7 +273,7 @@ def test_callbacks_are_called() -> None:
 
 @pytest.mark.parametrize("cls", RUNNERS)
 def test_no_piece_is_longer_than_a_fragment(cls: type[SingleAgentEnvRunner]) -> None:
-    """Environment 0 resets every third step; RLlib's runner lets the others make up for it."""
+    """Environment 0 resets every third step; with RLlib's runner the others make more steps."""
     runner = cls(config=config(fragment=5), worker_index=0)
     samples = [runner.sample() for _ in range(4)]
     assert {len(piece) for pieces in samples for piece in pieces} <= set(range(1, 6))
@@ -288,7 +288,7 @@ def test_no_piece_is_longer_than_a_fragment(cls: type[SingleAgentEnvRunner]) -> 
 def test_rows_are_as_long_as_the_config_says_whichever_runner_sampled(
     cls: type[SingleAgentEnvRunner],
 ) -> None:
-    """RLlib's V-trace takes it from there; runner 3's own fragments are a step shorter."""
+    """RLlib's V-trace reads the length from the config; runner 3's fragments are a step shorter."""
     made = config(FeedForward)
     made.env_runners(num_env_runners=3, rollout_fragment_length="auto")
     made.training(train_batch_size_per_learner=40)

@@ -1,4 +1,4 @@
-"""A few real updates: who learns what, at which rate, and what a checkpoint restores."""
+"""A few real updates: which networks learn, at which rate, and what a checkpoint restores."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_shared_embedding_learns_from_both_losses_once(build: Any) -> None:
 def test_every_method_learns_and_is_kept(
     build: Any, method: str, networks: set[str], tmp_path: Path
 ) -> None:
-    """Its own networks change and no others, RND's target least; a checkpoint holds them all."""
+    """Only the method's own networks change, not RND's target; a checkpoint holds them all."""
     algo = build(config(method))
     before = {mid: weights(algo, mid) for mid in (DEFAULT_MODULE_ID, INTRINSIC_MODULE_ID)}
     for _ in range(3):
@@ -98,7 +98,7 @@ def test_every_method_learns_and_is_kept(
     assert rates == {f"{network}_learning_rate" for network in networks}
 
     algo.save_to_path(str(tmp_path))
-    other = build(config(method).debugging(seed=6))  # of its own it would have another target
+    other = build(config(method).debugging(seed=6))  # a different RND target until restored
     other.restore_from_path(str(tmp_path))
     held = weights(other, INTRINSIC_MODULE_ID)
     assert held.keys() == after[INTRINSIC_MODULE_ID].keys()
@@ -158,7 +158,7 @@ def test_a_restored_run_goes_on_as_it_was(build: Any, method: str, tmp_path: Pat
 
 
 def test_an_error_in_the_learner_thread_ends_the_update(build: Any) -> None:
-    """RLlib's own thread would die of it and the next update wait for ever."""
+    """In RLlib the thread would die, and a later update would wait forever."""
     algo = build(config())
     algo.train()
     learner_of(algo).compute_losses = lambda **kwargs: 1 / 0
@@ -180,7 +180,7 @@ def test_the_optimizers_are_those_set(build: Any) -> None:
 
 
 def test_one_seed_gives_one_run(build: Any) -> None:
-    """In one process two runs have the same weights, bit for bit."""
+    """In one process, two runs with the same seed have bit-identical weights."""
     found = []
     for _ in range(2):
         algo = build(config())

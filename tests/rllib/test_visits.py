@@ -1,4 +1,4 @@
-"""What makes two states the same, and how often each was visited in its episode."""
+"""What identifies a state, and how often each was visited in its episode."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_full_counts_the_environments_key_whatever_is_seen() -> None:
     assert found.tolist() == [5, 6] and counts.tolist() == [2, 1]
     found, counts = visits.visit(obs(0, 0), keys(6, 2**64 - 1), NOBODY)
     assert counts.tolist() == [1, 2]
-    # The column is signed; the key's 64 bits are all there.
+    # The column is signed, but keeps all 64 bits of the key.
     assert found.dtype == np.int64 and found.view(np.uint64).tolist() == [6, 2**64 - 1]
 
 

@@ -1,4 +1,4 @@
-"""Environments that misbehave, on both runners: what came, from which one, and what is right."""
+"""Faulty environments, on both runners: the message names environment, fault and what is right."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def config(env: str = ENV_ID, **env_config: Any) -> AlgorithmConfig:
 
 
 def message(cls: type[SingleAgentEnvRunner], made: AlgorithmConfig) -> str:
-    """What it says within four fragments."""
+    """The message of the fault, which comes within four fragments."""
     Misbehaving.made = 0
     runner = cls(config=made, worker_index=0)
     with pytest.raises(EnvironmentFault) as error:
@@ -67,7 +67,7 @@ def message(cls: type[SingleAgentEnvRunner], made: AlgorithmConfig) -> str:
 def test_it_is_told_which_environment_did_what(
     cls: type[SingleAgentEnvRunner], how: str, told: str
 ) -> None:
-    """In the second episode, and in the middle of a fragment."""
+    """The fault comes in the second episode, in the middle of a fragment."""
     assert message(cls, config(how=how, which=2)) == (
         f"environment {ENV_ID}, number 2 of 3, step 4 of its episode: {told}"
     )
@@ -78,7 +78,7 @@ def test_it_is_told_which_environment_did_what(
 def test_a_reset_is_told_from_a_step(
     cls: type[SingleAgentEnvRunner], episode: int, which: int
 ) -> None:
-    """The first one, and the one by which an ended environment begins anew."""
+    """The first reset, and the automatic reset after an episode."""
     made = config(how="raise", at=0, episode=episode, which=which)
     assert f"number {which} of 3, at its reset: it raised ValueError" in message(cls, made)
 
@@ -103,7 +103,7 @@ def test_a_reset_is_told_from_a_step(
 def test_environments_that_are_one_are_told_as_one(
     cls: type[SingleAgentEnvRunner], how: str, told: str
 ) -> None:
-    """A vector environment of the user's own: 6 steps, a reset, and 4 of the next episode."""
+    """The user's own vector environment: 6 steps, a reset, and 4 steps of the next episode."""
     told_by_runner = message(cls, config(VECTOR_ID, how=how))
     assert f"environment {VECTOR_ID}, step 11 since the start: " in told_by_runner
     assert told in told_by_runner
@@ -113,7 +113,7 @@ def test_environments_that_are_one_are_told_as_one(
 def test_numbers_of_another_size_are_no_fault(
     cls: type[SingleAgentEnvRunner], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Gymnasium makes float32 of an environment's float64; so does the runner."""
+    """Gymnasium casts an environment's float64 to the space's float32; so does the runner."""
     observe = Misbehaving._observe
 
     def doubles(self: Misbehaving) -> dict[str, np.ndarray]:
@@ -128,7 +128,7 @@ def test_numbers_of_another_size_are_no_fault(
 
 @pytest.mark.parametrize("cls", RUNNERS)
 def test_after_a_fault_its_environments_are_new(cls: type[SingleAgentEnvRunner]) -> None:
-    """And so is the episode at whose end the next fault is."""
+    """New environments begin their first episode, and so reach the same fault again."""
     made = config(how="raise", at=3, episode=1)
     runner = cls(config=made, worker_index=0)
     for _ in range(2):

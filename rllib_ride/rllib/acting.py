@@ -141,9 +141,9 @@ def actions_for_env(
 
 
 def reset_each(env: VectorEnv, seeds: list[int] | None) -> tuple[Any, dict[str, Any]]:
-    """Resets with one seed per environment, or only the first if `env` accepts a single int.
+    """Resets with one seed per environment, or with the first seed if `env` takes only one.
 
-    Gymnasium's vectorized CartPole is such: it draws for all environments at once.
+    Gymnasium's vectorized CartPole does: it draws for all environments at once.
     """
     if seeds is None:
         return env.reset()

@@ -196,8 +196,8 @@ class PolicyNetwork(nn.Module):
         lengths = batch.get(Columns.SEQ_LENS)
         if lengths is None:
             lengths = torch.full((num_rows,), num_steps, device=images.device)
-        # Rows end where their episode ends; computing the padding would add a third or more to the
-        # work. With the longest rows first, the rows still running at a step are a prefix.
+        # Rows end where their episode ends; padding would be a third of the work or more. With the
+        # longest rows first, the rows still running at a step are a prefix.
         order = torch.argsort(lengths, descending=True, stable=True)
         back = torch.argsort(order)
         running = torch.arange(num_steps, device=images.device)[:, None] < lengths[order]  # [T, B]

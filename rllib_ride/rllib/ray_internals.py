@@ -196,7 +196,7 @@ class LockStepEnvRunner(BaseEnvRunner, abc.ABC):
 
 
 class LearnerInternals(TorchLearner):
-    """RLlib's Learner with public names for its private parts; accepts modules without training."""
+    """RLlib's Learner with public names for private parts; allows modules with nothing to train."""
 
     @property
     def num_updates(self) -> int:

@@ -30,7 +30,7 @@ class SealError(ValueError):
 
 
 class HalfSeal(SealError):
-    """The seal is missing or incomplete. As it is written last, so is the checkpoint."""
+    """The seal, which is written last, is missing or incomplete."""
 
 
 def write_seal(folder: Path, facts: Mapping[str, Any]) -> None:

@@ -53,7 +53,7 @@ class E3b(IntrinsicMethod):
         self.embedding = Embedding(observation_space)
         self.inverse_model = InverseModel(self.embedding.num_features, action_space)
         self._covariances: OrderedDict[int, Tensor] = OrderedDict()  # by episode id, [D, D] each
-        self._covariances_before = self._covariances  # the last `bonus`
+        self._covariances_before = self._covariances  # as before the last `bonus`
         self._has_forgotten = False
 
     @torch.no_grad()

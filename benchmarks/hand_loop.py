@@ -1,19 +1,19 @@
-"""RIDE trained by a loop written by hand: one process, one thread, no Ray. A yardstick for speed.
+"""A speed baseline: RIDE trained by a hand-written loop in one process and thread, without Ray.
 
     python benchmarks/hand_loop.py --seconds 60                  # RIDE on MultiRoom-N7-S4
     python benchmarks/hand_loop.py --method none --json          # the same learner without a bonus
 
-The loop acts T steps in N environments, then learns from them, and so on. Environments, networks,
-bonus, losses, optimizers and clips are those of `rllib-ride run` with the preset `paper`; only the
-learning rate and RMSProp's epsilon are those of `tuned`, with which it can be seen to learn within
-minutes. What RLlib adds is left out: fragments of episodes as objects, processes, an object store,
-metrics, checkpoints, schedules. Rows are not cut where an episode ends either: the recurrent state
-is set to zero there, so that nothing is padded.
+The loop alternates between acting T steps in N environments and learning from them. Environments,
+networks, bonus, losses, optimizers and clips are those of `rllib-ride run` with the preset `paper`.
+Only the learning rate and RMSProp's epsilon are those of `tuned`, with which learning shows within
+minutes. What RLlib adds is left out: episode objects, processes, an object store, metrics,
+checkpoints, schedules. Sequences are not cut at episode ends; the recurrent state is set to zero
+there instead, so nothing is padded.
 
-Frames are transitions the agent chose, and each is trained on once.
+Frames are transitions whose action the agent chose. Each is trained on once.
 
-That it trains was seen with the defaults, between 28,576 and 273,248 frames: the entropy fell from
-1.939 to 1.856, the forward loss from 282 to 27, the inverse loss from 19.4 to 18.6.
+With the defaults, the loop was seen to train: between 28,576 and 273,248 frames the entropy fell
+from 1.939 to 1.856, the forward loss from 282 to 27, the inverse loss from 19.4 to 18.6.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ POLICY_LR = 4e-4
 INTRINSIC_LR = 1e-4
 
 State = tuple[Tensor, Tensor]
-"""Of the LSTM: h and c, [N, units] each."""
+"""The LSTM's state: h and c, [N, units] each."""
 
 
 class Policy(nn.Module):
-    """The paper's: convolutions, an LSTM of 256 units, linear policy and value heads."""
+    """The paper's policy: convolutions, an LSTM of 256 units, linear policy and value heads."""
 
     def __init__(self, observation_space: gym.Space, num_actions: int) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ class Policy(nn.Module):
         self.value_head = orthogonal(nn.Linear(UNITS, 1), gain=1.0)
 
     def initial_state(self, num_envs: int) -> State:
-        """Zeros."""
+        """A state of zeros."""
         return torch.zeros(num_envs, UNITS), torch.zeros(num_envs, UNITS)
 
     def forward(self, obs: Tensor, begins: Tensor, state: State) -> tuple[Tensor, Tensor, State]:
@@ -94,14 +94,14 @@ class Unroll:
     """T steps of N environments, time-major.
 
     Attributes:
-        obs: [T + 1, N, H, W, C], the one before each step and the last.
+        obs: [T + 1, N, H, W, C], the observation before each step, and the last one.
         begins: [T + 1, N] bool, where an observation is an episode's first.
         actions: [T, N].
-        log_probs: [T, N], of the actions when they were chosen.
+        log_probs: [T, N], of the actions under the policy that chose them.
         rewards: [T, N].
-        ends: [T, N] bool, where a step ends an episode, by a time limit or not.
+        ends: [T, N] bool, where a step terminates or truncates an episode.
         episodic_counts: [T, N], N_ep of the state reached.
-        is_transition: [T, N] bool, False where an environment that has ended only resets itself.
+        is_transition: [T, N] bool, False where a step only resets an environment.
         state: before the first step.
     """
 
@@ -117,10 +117,10 @@ class Unroll:
 
 
 class Actor:
-    """Steps the environments; episodes go on from one unroll to the next.
+    """Steps the environments; episodes continue from one unroll to the next.
 
     Args:
-        env: which resets itself on the step after an end, with a `state_key` in its infos.
+        env: with next-step autoreset and a `state_key` in its infos.
         policy: chooses the actions.
     """
 
@@ -137,7 +137,7 @@ class Actor:
 
     @torch.no_grad()
     def unroll(self, num_steps: int) -> Unroll:
-        """Acts `num_steps` steps in each environment."""
+        """Takes `num_steps` steps in each environment."""
         shape = (num_steps, self._env.num_envs)
         obs = np.empty((num_steps + 1, *self._obs.shape), self._obs.dtype)
         begins = np.empty((num_steps + 1, shape[1]), bool)
@@ -156,7 +156,7 @@ class Actor:
             log_probs[t] = all_log_probs.gather(-1, action).squeeze(-1).numpy()
             obs[t + 1], rewards[t], terminated, truncated, infos = self._env.step(actions[t])
             is_transition[t] = ~self._ended
-            begins[t + 1] = self._ended  # such a step has only reset
+            begins[t + 1] = self._ended  # the step only reset them
             self._counter.reset(self._ended)
             counts[t] = self._counter.visit(infos["state_key"])
             ends[t] = self._ended = terminated | truncated
@@ -180,12 +180,12 @@ def vtrace(
         log_rhos: log pi(a|x) - log mu(a|x), [T, B].
         discounts: gamma, or 0 where the step ends an episode, [T, B].
         rewards: [T, B].
-        values: V, [T + 1, B], that of the state after the last step included.
+        values: V, [T + 1, B], including that of the state after the last step.
 
     Returns:
         v_s and advantages, [T, B] each.
     """
-    rhos = log_rhos.exp().clamp(max=1.0)  # clipped at 1, c_s and rho_s are one
+    rhos = log_rhos.exp().clamp(max=1.0)  # both clipped at 1, c_s equals rho_s
     deltas = rhos * (rewards + discounts * values[1:] - values[:-1])  # [T, B]
     correction = torch.zeros_like(values[0])  # v_{s+1} - V_{s+1}, [B]
     corrections = [correction]
@@ -199,7 +199,7 @@ def vtrace(
 
 
 class Learner:
-    """Trains policy and, if there is a bonus, the intrinsic networks on each unroll once."""
+    """Trains the policy and, if there is a bonus, the intrinsic networks, once on each unroll."""
 
     def __init__(self, policy: Policy, method: IntrinsicMethod | None) -> None:
         self._policy, self._method = policy, method
@@ -212,7 +212,7 @@ class Learner:
         ]
 
     def learn(self, unroll: Unroll) -> dict[str, float]:
-        """One update of each network; returns what can be watched, loss terms without weights."""
+        """Updates each network once; returns metrics, with the policy's loss terms unweighted."""
         mask = unroll.is_transition
         metrics: dict[str, Tensor] = {}
         bonus = torch.zeros_like(unroll.rewards)
@@ -220,7 +220,7 @@ class Learner:
         if self._method is not None:
             transitions = _transitions(unroll).for_one_update()
             loss, metrics = self._method.loss(transitions)
-            bonus = self._method.bonus(transitions)  # [T, N], of the same forward pass
+            bonus = self._method.bonus(transitions)  # [T, N], from the same forward pass
             metrics["bonus"] = mean_over_transitions(bonus, mask)
 
         logits, values, _ = self._policy(unroll.obs, unroll.begins, unroll.state)
@@ -236,8 +236,8 @@ class Learner:
         entropy = -(all_log_probs.exp() * all_log_probs).sum(dim=-1)  # [T, N]
         policy_loss = -log_probs * advantages
         value_loss = 0.5 * (targets - values[:-1]).square()
-        # A step that only resets lies between an end, which nothing passes back over, and the
-        # mask: it trains nothing.
+        # A step that only resets trains nothing: it is masked out, and its values do not reach
+        # earlier steps, because the discount is 0 at the end before it.
         loss = loss + sum_over_time_mean_over_batch(
             policy_loss + VALUE_COEF * value_loss - ENTROPY_COEF * entropy, mask
         )
@@ -255,7 +255,7 @@ class Learner:
 
 
 def _transitions(unroll: Unroll) -> Transitions:
-    """What RIDE reads of an unroll, and zeros for what it does not."""
+    """The fields that RIDE reads, and zeros for those it does not."""
     mask = unroll.is_transition
     return Transitions(
         obs=unroll.obs,
@@ -281,16 +281,16 @@ def frames_per_second(
     """Trains for a while on one thread, after one update to warm up.
 
     Args:
-        seconds: of wall-clock time, at least one update.
+        seconds: wall-clock time; at least one update is made.
         method: `ride`, or `none` for the same learner without a bonus.
         env_id: an image environment with a vector entry point whose infos have a `state_key`.
-        num_envs: N, the sequences a batch.
+        num_envs: N, also the number of sequences in a batch.
         unroll_length: T.
         seed: of levels, networks and actions.
-        report_every_s: prints how training goes to stderr so often; None: not at all.
+        report_every_s: interval at which metrics are printed to stderr; None: never.
 
     Returns:
-        `fps`, and `frames`, `updates` and `seconds` that it is from, beside the arguments.
+        `fps`, the `frames`, `updates` and `seconds` it was measured over, and the arguments.
     """
     torch.set_num_threads(1)
     torch.manual_seed(seed)

@@ -1,10 +1,10 @@
-"""Steps a second of the MiniGrid vector environment alone, on one core, over uniform random play.
+"""Steps per second of the MiniGrid vector environment alone, on one core, with random actions.
 
     python benchmarks/minigrid_env.py                       # the paper's tasks, variants included
     python benchmarks/minigrid_env.py --env ID --package    # one task, and the package's own rate
 
-Resets are part of it: a step that resets an environment is counted as the step it is. Time is this
-process's own CPU time, so that other work on the machine counts little.
+Actions are uniform. Resets are included: a step that resets an environment counts as a step. Time
+is this process's own CPU time, so that other load on the machine matters little.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rllib_ride.envs.catalog import PAPER_TASKS
 
 
 def steps_per_second(env: gym.vector.VectorEnv, seconds: float, seed: int = 0) -> float:
-    """Steps of all environments together a second, after one second of warming up."""
+    """Steps per second, summed over all environments, after a warm-up of one second."""
     actions = np.random.default_rng(seed).integers(
         env.single_action_space.n, size=(1024, env.num_envs)
     )
@@ -39,7 +39,7 @@ def _play(env: gym.vector.VectorEnv, actions: np.ndarray, seconds: float) -> tup
 
 
 def main() -> None:
-    """Prints one line a task."""
+    """Prints one line per task."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--env", action="append", help="an id; may be given more than once")
     parser.add_argument("--num-envs", type=int, default=32)

@@ -1,9 +1,9 @@
-"""Time of a MultiRoom level, here and in the `minigrid` package: the same levels, without views.
+"""Time to make a MultiRoom level, here and in the `minigrid` package: same levels, no views.
 
     python benchmarks/multiroom_levels.py
 
-Time is this process's own CPU time. That both made the same levels is told by their generators,
-which must be in the same state at the end.
+Time is this process's own CPU time. Both must have made the same levels: their generators are
+compared and must end in the same state.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from minigrid.minigrid_env import MiniGridEnv
 
 import rllib_ride  # noqa: F401  (registers the environments)
 
-# As many levels as the package makes in a few seconds, and enough for a mean: rooms are placed by
-# trial and error, and levels of one task differ much in time.
+# As many levels as the package makes in a few seconds, but enough for a mean: rooms are placed by
+# trial and error, so the time varies much between levels of one task.
 LEVELS = {
     "MiniGrid-MultiRoom-N7-S4-v0": 1000,
     "MiniGrid-MultiRoom-N7-S8-v0": 1000,
@@ -28,7 +28,7 @@ LEVELS = {
 
 
 def milliseconds(env: MiniGridEnv, levels: int) -> float:
-    """Mean time of a reset, after one that also compiles."""
+    """Mean time of a reset, after a first one that includes compilation."""
     env.gen_obs = lambda: None
     env.reset(seed=0)
     env.reset(seed=0)
@@ -39,7 +39,7 @@ def milliseconds(env: MiniGridEnv, levels: int) -> float:
 
 
 def main() -> None:
-    """Prints one line a task."""
+    """Prints one line per task."""
     print("ms a level: levels, here, package, ratio")
     for env_id, levels in LEVELS.items():
         (ours,) = gym.make_vec(env_id, vectorization_mode="vector_entry_point").envs

@@ -1,10 +1,10 @@
-"""Steps a second of the VizDoom and Mario environments on one core, over uniform random play.
+"""Steps per second of the VizDoom and Mario environments on one core, with uniform random actions.
 
     python benchmarks/pixel_env.py                # all ids, as trained (repeat 4) and as evaluated
     python benchmarks/pixel_env.py --screens      # VizDoom's screens: rate, and what the agent sees
 
-Time is CPU time of this process and, for VizDoom, of its engine's, start and resets included, so
-that other work on the machine counts little.
+Time is the CPU time of this process and, for VizDoom, of its engine's process, so that other load
+on the machine matters little. It includes startup and resets.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ def cpu_seconds() -> float:
 
 
 def play(env: gym.Env, steps: int) -> tuple[float, np.ndarray]:
-    """Steps a CPU second, and every 20th picture the agent saw; closes the environment.
+    """Steps per CPU second, and every 20th image that the agent saw; closes the environment.
 
-    A picture in colour is made grey as usual for RGB (ITU-R 601).
+    Colour images are converted to grey by ITU-R 601.
     """
     actions = np.random.default_rng(0).integers(env.action_space.n, size=steps)
     pictures = []
@@ -59,7 +59,7 @@ def play(env: gym.Env, steps: int) -> tuple[float, np.ndarray]:
 
 
 def main() -> None:
-    """Prints one line an id or a screen."""
+    """Prints one line per id or screen."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=5000)
     parser.add_argument("--screens", action="store_true", help="compare VizDoom's screens instead")

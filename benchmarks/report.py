@@ -1,9 +1,9 @@
-"""Time and memory of `rllib-ride report` over made-up runs in the shape of a whole suite.
+"""Time and memory of `rllib-ride report` on synthetic runs of the size of a whole suite.
 
     python benchmarks/report.py                          # 200 runs of 1e8 frames, 4,000 rows each
     python benchmarks/report.py --tasks 1 --methods 5 --seeds 3 --keep small
 
-The curves are noise about a rising line: nothing of them says anything of a method.
+The curves are noise around a rising line and say nothing about the methods.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ FRAMES = 1e8
 
 
 def main() -> None:
-    """Writes the runs, reports on them, prints the figures."""
+    """Writes the runs, reports on them and prints the measurements."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tasks", type=int, default=8)
     parser.add_argument("--methods", type=int, default=5)
@@ -71,7 +71,7 @@ def main() -> None:
 
 
 def write_runs(folder: Path, options: argparse.Namespace) -> int:
-    """Writes the folders of trials, and returns how many."""
+    """Writes the trials' folders and returns their number."""
     runs = 0
     for task, env in enumerate(MINIGRID_FIGURE[: options.tasks]):
         for method in METHODS[: options.methods]:

@@ -1,12 +1,12 @@
-"""How the speed of a trial depends on environments, EnvRunners, unroll length and batch.
+"""How a trial's speed depends on the numbers of environments and EnvRunners, unroll length, batch.
 
     python benchmarks/scaling.py --seconds 30                  # four tables, about half an hour
     python benchmarks/scaling.py --table runners               # one of them
 
-Prints Markdown. Each row is a trial by itself, trained as by `rllib-ride bench` with the preset
-`paper`, in which one setting is changed and the batch is at least one fragment of all environments.
-Stages are each alone on one core (see `rllib_ride.experiments.bench.stages`). Run it on a machine
-that does nothing else.
+Prints Markdown. Each row is a separate trial, trained as by `rllib-ride bench` with the preset
+`paper` and one setting changed. The batch holds at least one fragment of every environment. Stages
+are measured separately, each on one core (see `rllib_ride.experiments.bench.stages`). Run it on an
+otherwise idle machine.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class Table:
     """Rows in which one setting varies.
 
     Attributes:
-        title: What varies.
-        values: Of the setting.
-        settings: RLlib's settings for such a value, beside those of the preset.
+        title: The setting that varies.
+        values: Its values.
+        settings: RLlib's settings for a value, on top of the preset's.
     """
 
     title: str
@@ -41,10 +41,10 @@ class Table:
 
 
 def sized(num_envs: int, unroll_length: int, sequences: int) -> dict[str, int]:
-    """Settings for N environments, fragments of T steps, and that many sequences a batch or more.
+    """Settings for N environments, fragments of T steps and at least `sequences` per batch.
 
-    IMPALA learns from whole fragments of all environments: a batch cannot hold fewer sequences than
-    there are environments.
+    IMPALA learns from whole fragments of all environments, so a batch cannot hold fewer sequences
+    than there are environments.
     """
     return {
         "num_envs_per_env_runner": num_envs,
@@ -80,7 +80,7 @@ COLUMNS = (
 
 
 def row(settings: dict[str, Any], *, method: str, env: str, seconds: float) -> list[float]:
-    """The numbers of one row, in the order of `COLUMNS`."""
+    """Measures one row, in the order of `COLUMNS`."""
     spec = ExperimentSpec(
         experiment="scaling", env=env, method=method, preset="paper", seed=1, frames=30e6
     )
@@ -100,7 +100,7 @@ def row(settings: dict[str, Any], *, method: str, env: str, seconds: float) -> l
 
 
 def main() -> None:
-    """Prints the tables, each row when it is measured."""
+    """Prints the tables, each row as soon as it is measured."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=30.0, help="of training, for each row")
     parser.add_argument("--method", default="ride")

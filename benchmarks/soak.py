@@ -1,34 +1,35 @@
-"""Does a long run grow? Trains one trial and watches its processes. Linux only.
+"""Tests a long run for growth: trains one trial and monitors its processes. Linux only.
 
     python benchmarks/soak.py --minutes 30                       # RIDE
     python benchmarks/soak.py --minutes 30 --method count        # Count, and its table
 
-`rllib-ride run` trains one trial of the preset `tuned` in a process of its own. Every ten seconds
-all processes below it are looked at, by kind:
+`rllib-ride run` trains one trial of the preset `tuned` in its own process. Every ten seconds that
+process and all processes below it are sampled, by kind:
 
     driver      the command: Tune, curves, table, TensorBoard
     trial       environments and learner
     workers     idle processes of Ray
     ray         raylet, GCS, dashboard and agents
 
-- memory: the anonymous part of PSS. Pages of files, such as libraries, are no growth, and which
-  share of them a process bears depends on what else runs on the machine;
+- memory: the anonymous part of PSS. File-backed pages, such as libraries, are not growth, and a
+  process's share of them depends on what else runs on the machine;
 - file descriptors and threads;
 - the object store: pages of its shared memory that are in use;
-- the run's folder on the disk, which is reported and not judged: results and curve are to grow.
+- the run's folder on disk: reported but not judged, since results and curve grow by design.
 
-The verdict is on what comes after the first five minutes (`--settle`). Growth is the median of the
-last third less that of the first, times 3 / 2, for their middles are two thirds of the time apart:
-of a steady leak it is the whole. Up to a third of the samples may be spikes, such as a
-checkpoint's, without moving a median by more than the rest varies. What it cannot see is a single
-step in the last sixth: run it longer. More than 2% is a failure, of descriptors and threads more
-than 2% and more than one.
+The first five minutes (`--settle`) are not judged. Growth is the median of the last third minus
+that of the first third, times 3 / 2, because the middles of these thirds are two thirds of the time
+apart: for a steady leak, that is its total growth. Up to a third of the samples may be spikes, such
+as during a checkpoint, without moving a median by more than the other samples vary. A single step
+in the last sixth goes unnoticed; a longer run shows it. Growth of more than 2% fails; for
+descriptors and threads, it must also be more than one.
 
-Of Count's trial the table is taken off: 8 bytes a slot, a power of two of slots, three quarters of
-them used at most. It has to stay within its bound of 1 GiB. The number of states comes from the
-trial's own results.
+For Count, the memory of its table is subtracted from the trial's: 8 bytes per slot, a power of two
+of slots, at most three quarters of them used. The table must stay within its bound of 1 GiB. The
+number of states comes from the trial's own results.
 
-Ctrl-C ends it early and judges what there is. Exit code: 0 no growth, 1 growth or a failed run.
+Ctrl-C ends the run early and judges the samples so far. Exit code: 0 no growth, 1 growth or a
+failed run.
 """
 
 from __future__ import annotations
@@ -76,9 +77,9 @@ class Judged:
 
     Attributes:
         name: What it is.
-        first: Median of the first third after the settling.
+        first: Median of the first third after settling.
         last: Median of the last third.
-        growth: Part of `first` by which it grew over all the time.
+        growth: Growth over the whole time, as a fraction of `first`.
         fails: Whether that is too much.
     """
 
@@ -90,12 +91,12 @@ class Judged:
 
 
 def judge(name: str, values: Sequence[float], *, whole: bool = False) -> Judged:
-    """Judges samples taken at equal times after the settling; see the top of the file.
+    """Judges samples taken at equal intervals after settling; see the top of the file.
 
     Args:
-        name: What they are of.
-        values: At least three.
-        whole: Whether they count things, of which one more is no growth yet.
+        name: What the samples measure.
+        values: The samples, at least three.
+        whole: Whether they are counts; growth by one is then allowed.
     """
     third = max(1, len(values) // 3)
     first, last = median(values[:third]), median(values[-third:])
@@ -105,7 +106,7 @@ def judge(name: str, values: Sequence[float], *, whole: bool = False) -> Judged:
 
 
 def table_mb(num_states: float) -> float:
-    """Memory of Count's table with so many states in it."""
+    """Memory of Count's table with `num_states` states."""
     slots = 2**16
     while slots * 3 // 4 < num_states:
         slots *= 2
@@ -113,7 +114,7 @@ def table_mb(num_states: float) -> float:
 
 
 def kind(command: Sequence[str]) -> str:
-    """What a process below the driver is, by its command line."""
+    """The kind of a process below the driver, by its command line."""
     line = " ".join(command)
     if line.startswith("ray::TrialTrainable"):
         return "trial"
@@ -121,7 +122,7 @@ def kind(command: Sequence[str]) -> str:
 
 
 def sample(driver: Any, run: Path) -> dict[str, float]:
-    """Looks at all processes once: `memory_mb/trial`, `fds/driver` and so on."""
+    """Samples all processes once: `memory_mb/trial`, `fds/driver` and so on."""
     found: dict[str, float] = defaultdict(float)
     for process in [driver, *driver.children(recursive=True)]:
         try:
@@ -144,7 +145,7 @@ def sample(driver: Any, run: Path) -> dict[str, float]:
 
 
 def verdict(samples: Sequence[Mapping[str, float]], method: str) -> list[Judged]:
-    """Judges everything that was sampled after the settling, but for the disk."""
+    """Judges all samples taken after settling, except the disk's."""
     judged = []
     for name in sorted({name for entry in samples for name in entry}):
         if name in ("disk_mb", "table_mb", "minutes", "frames"):
@@ -161,10 +162,10 @@ def verdict(samples: Sequence[Mapping[str, float]], method: str) -> list[Judged]
 
 
 def soak(options: argparse.Namespace, folder: Path) -> list[dict[str, float]]:
-    """Trains for the given minutes, or until Ctrl-C; the samples, each with its `minutes`.
+    """Trains for the given minutes, or until Ctrl-C; returns samples, each with its `minutes`.
 
     Raises:
-        RuntimeError: the run ended by itself, or not in order when it was told to.
+        RuntimeError: the run ended by itself, or did not end properly when interrupted.
     """
     (folder / "soak.yaml").write_text(EXPERIMENT.format(env=options.env, method=options.method))
     log = folder / "log.txt"
@@ -203,11 +204,11 @@ def _frames(run: Path) -> float:
 
 
 def _table_mb(run: Path) -> float:
-    """Memory of Count's table, from the last whole result that Tune has written; 0 without one."""
+    """Memory of Count's table, from the last complete result that Tune wrote; 0 without one."""
     for path in run.glob("*/result.json"):
         with path.open("rb") as file:
             file.seek(max(0, path.stat().st_size - MB))
-            lines = file.read().splitlines()[:-1]  # the last may be half a line
+            lines = file.read().splitlines()[:-1]  # the last may be incomplete
         if lines[1:]:
             states = scalars(json.loads(lines[-1])).get("intrinsic/visited_states")
             return 0.0 if states is None else table_mb(states)
@@ -221,7 +222,7 @@ def _private_mb(pid: int) -> float:
 
 
 def _plasma_mb(pid: int) -> float:
-    """Of Ray's object store: pages in use of the file that a raylet has it in."""
+    """Memory in use of Ray's object store: the allocated pages of the raylet's backing file."""
     blocks = 0
     for fd in Path(f"/proc/{pid}/fd").iterdir():
         with contextlib.suppress(FileNotFoundError):  # closed meanwhile

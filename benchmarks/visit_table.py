@@ -1,9 +1,10 @@
-"""Keys a second and memory of the table of the method "count", every key a state of its own.
+"""Keys per second and memory of the table of the method "count", with distinct keys only.
 
     python benchmarks/visit_table.py                        # 1e8 frames, the worst case
 
-The peak is the process's, growth included, and again with the copy that a checkpoint takes. What
-Python, torch and numba hold before the first key is told apart.
+The peak RSS is the whole process's and includes growing the table. It is measured again with the
+copy that a checkpoint takes. What Python, torch and numba hold before the first key is printed
+separately.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ BATCH = 100_000
 
 
 def peak_rss_mb() -> float:
-    """The most memory that this process has held so far (Linux counts in KiB)."""
+    """The peak memory of this process so far (Linux counts in KiB)."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def main() -> None:
-    """Prints the figures."""
+    """Prints the measurements."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--keys", type=float, default=1e8)
     options = parser.parse_args()

@@ -1,6 +1,6 @@
-"""Intrinsic rewards for RLlib: RIDE (Raileanu and Rocktaeschel, ICLR 2020) and its kin.
+"""Intrinsic rewards for RLlib: RIDE (Raileanu and Rocktaeschel, ICLR 2020) and related methods.
 
-Importing registers the environments; RLlib itself is imported when it is first needed.
+Importing this package registers the environments. RLlib is imported only when first needed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whether a plain value, as a file holds them, is one that a parameter's annotation asks for."""
+"""Checks plain values, as read from a file, against the annotation of a parameter."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ _WORDS: dict[Any, str] = {
     Callable: "a Python function",
     NoneType: "null",
 }
-"""What is told apart."""
+"""The types that are distinguished, and what messages call them."""
 
 
 def misfit(value: Any, parameter: inspect.Parameter) -> str | None:
-    """What a value would have to be, in words; None if it fits, or nobody can tell.
+    """Says in words what a value should be; None if it fits or that cannot be decided.
 
-    Nothing is asked of what is in a list or a mapping.
+    The items of lists and mappings are not checked.
 
     Args:
-        value: Such as a number, a text, or a list of them.
-        parameter: Its default is right, and what is like it, whatever the annotation says.
+        value: For example a number, a string, or a list of them.
+        parameter: Values of its default's type fit too, whatever the annotation says.
     """
     if isinstance(value, np.generic):
         value = value.item()
     kinds = _wanted(parameter)
     if any(_fits(value, kind) for kind in kinds):
         return None
-    # A whole number is a number, and null is seldom what was meant.
+    # Not mentioned: int if float is ("a number"), and null, which is seldom meant.
     left_out = {NoneType, int} if float in kinds else {NoneType}
     told = [kind for kind in kinds if kind not in left_out]
     words = [_WORDS[kind] if isinstance(kind, type) else repr(kind) for kind in told]
@@ -59,7 +59,7 @@ def _wanted(parameter: inspect.Parameter) -> list[Any]:
 
 
 def _kinds(annotation: Any) -> Iterator[Any]:
-    """Classes of values, or values of a `Literal`; `object` for what is not told apart here."""
+    """The types in `_WORDS`, or the values of a `Literal`; `object` for any other type."""
     origin = get_origin(annotation)
     if origin in (Union, UnionType):
         for part in get_args(annotation):
@@ -76,7 +76,7 @@ def _kinds(annotation: Any) -> Iterator[Any]:
 def _fits(value: Any, kind: Any) -> bool:
     if not isinstance(kind, type):
         return bool(value == kind)
-    if isinstance(value, bool):  # which Python takes for a whole number
+    if isinstance(value, bool):  # a subclass of int
         return kind in (bool, object)
     if kind is float:
         return isinstance(value, int | float)

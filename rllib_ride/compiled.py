@@ -1,4 +1,4 @@
-"""Compiles by numba, and does without its cache where that has no place."""
+"""Compiles functions with numba, cached on disk if possible."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numba
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compiles at the first call, and keeps the result on disk where there is a place for it."""
+    """Compiles a function at its first call; caches the result if a directory is writable."""
     try:
         return numba.njit(cache=True)(function)
     except RuntimeError:  # Neither the module's directory nor the user's cache can be written.

@@ -1,4 +1,7 @@
-"""Ctrl-C and SIGTERM until training takes them over: raised, and noted lest they be swallowed."""
+"""Handles Ctrl-C and SIGTERM until training takes over: raises them, and raises swallowed ones.
+
+A KeyboardInterrupt may be swallowed by other code, so a received signal is also remembered.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ _held = False
 
 
 def interrupt(signum: int, frame: FrameType | None) -> None:
-    """A signal's handler: raises KeyboardInterrupt, or leaves it to the end of `held_back`."""
+    """Signal handler: raises KeyboardInterrupt, or defers it to the end of `held_back`."""
     global _came
     later = _held and not _came
     _came = True
@@ -27,9 +30,9 @@ def interrupt(signum: int, frame: FrameType | None) -> None:
 
 @contextlib.contextmanager
 def held_back() -> Iterator[None]:
-    """Has a first signal wait for its end; a second one does not.
+    """Defers a first signal to the end of the block; a second one raises at once.
 
-    For what crashes the process where it is broken off, as the C++ of Ray's start does.
+    For code that crashes the process when interrupted, such as the C++ code of Ray's startup.
     """
     global _held
     _held = True
@@ -41,10 +44,10 @@ def held_back() -> Iterator[None]:
 
 
 def raise_swallowed() -> None:
-    """Raises KeyboardInterrupt again where one ended nothing.
+    """Raises KeyboardInterrupt again if an earlier one was swallowed.
 
-    It is raised wherever Python happens to be, and a module that tries an import, a finalizer or a
-    callback from C drops it.
+    The handler raises wherever Python happens to be. A guarded import in some module, a finalizer
+    or a callback from C may swallow the exception.
     """
     if _came:
         raise KeyboardInterrupt
@@ -52,14 +55,14 @@ def raise_swallowed() -> None:
 
 @contextlib.contextmanager
 def interrupts_raised() -> Iterator[None]:
-    """Has both signals raise KeyboardInterrupt, Ctrl-C only where it is not ignored.
+    """Makes SIGTERM, and SIGINT unless it is ignored, raise KeyboardInterrupt in the block.
 
-    One that was swallowed before is raised at once. Afterwards the handlers are as they were, and
-    what came is forgotten. Where Python drops an exception it prints its traceback; not that of an
-    interrupt meanwhile.
+    An interrupt that was swallowed before is raised on entry. On exit the previous handlers are
+    restored and received signals are forgotten. In the block, Python prints no traceback for a
+    KeyboardInterrupt that it drops (`sys.unraisablehook`).
     """
     global _came
-    if not is_main_thread():  # where Python lets no handler be set
+    if not is_main_thread():  # Python sets handlers only there
         yield
         return
     before = {signum: signal.getsignal(signum) for signum in SIGNALS}
@@ -86,5 +89,5 @@ def _tell_no_interrupt(tell: Callable[[Any], Any]) -> Callable[[Any], None]:
 
 
 def is_main_thread() -> bool:
-    """Whether this is the thread that may set handlers."""
+    """Whether this is the main thread, the only one that may set signal handlers."""
     return threading.current_thread() is threading.main_thread()

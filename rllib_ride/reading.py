@@ -1,7 +1,7 @@
-"""Reads files that may be anything: of a kind, a size and a depth that cannot hang or fill memory.
+"""Reads files that may be anything, with limits so that they cannot hang or fill the memory.
 
-A name on a command line may be a pipe, a device or a folder, and a file on a disk that ran full may
-hold anything at all.
+A path on a command line may be a pipe, a device or a folder. A file that was written to a full disk
+may contain anything. The limits are on a file's type, size and JSON depth.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ from typing import Any
 
 MIB = 1 << 20
 DEEPEST = 50
-"""Levels of a JSON document; RLlib's configs, the deepest that are written here, have eight."""
+"""Most levels of a JSON document. RLlib's configs, the deepest written here, have eight."""
 
 
 def read_bytes(path: Path, most: int) -> bytes:
-    """What is in a file.
+    """The contents of a regular file.
 
     Args:
         path: The file.
-        most: Bytes it may have.
+        most: Its maximum size in bytes.
 
     Raises:
-        FileNotFoundError: There is none.
-        ValueError: Why it cannot be read; no regular file, or larger than `most`, are reasons too.
+        FileNotFoundError: The file does not exist.
+        ValueError: It cannot be read, is no regular file or is larger than `most`; says which.
     """
     try:
         mode = path.stat().st_mode
         if not stat.S_ISREG(mode):
             raise ValueError(f"it is a {_kind(mode)}, want a file")
         with path.open("rb") as file:
-            content = file.read(most + 1)  # a file of /proc does not say its size
+            content = file.read(most + 1)  # files in /proc report no size
     except FileNotFoundError:
         raise
     except OSError as error:
@@ -43,15 +43,15 @@ def read_bytes(path: Path, most: int) -> bytes:
 
 
 def read_json(path: Path, most: int) -> Any:
-    """What is in a file of JSON, `DEEPEST` levels deep at most.
+    """The contents of a JSON file, at most `DEEPEST` levels deep.
 
     Args:
         path: The file.
-        most: Bytes it may have.
+        most: Its maximum size in bytes.
 
     Raises:
-        FileNotFoundError: There is none.
-        ValueError: See `read_bytes`; or it is no JSON, or too deep.
+        FileNotFoundError: The file does not exist.
+        ValueError: See `read_bytes`; or it is not JSON, or too deep.
     """
     content = read_bytes(path, most)
     try:

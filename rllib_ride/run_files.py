@@ -1,4 +1,4 @@
-"""The files of a run's folder, by which its writers and its readers know each other."""
+"""Names and formats of the files in a run's folder, shared by their writers and readers."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ CURVE_COLUMNS = (
     "intrinsic_reward_mean",
     "fps",
 )
-"""Columns that every `curve.csv` has."""
+"""The columns of every `curve.csv`."""
 WINDOW = 100
-"""Episodes, the last ones, that `return_mean` is over; fewer solve nothing."""
+"""Number of last episodes that `return_mean` averages. With fewer, a task is not yet solved."""
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Writes a file that is at any moment, and after a kill too, the old one or the new one."""
+    """Writes a file atomically: at any time, even after a kill, it is the old or the new one."""
     part = path.with_name(f"{path.name}.part")
     part.write_text(text, encoding="utf-8", newline="")
     part.replace(path)
 
 
 def dotted(config: Mapping[str, Any]) -> dict[str, Any]:
-    """A record's settings without levels, by names such as `learner_config_dict.intrinsic.lr`.
+    """Flattens a record's settings to dotted names such as `learner_config_dict.intrinsic.lr`.
 
-    What is no mapping, and an empty one too, is a value.
+    An empty mapping is kept as a value.
     """
     flat: dict[str, Any] = {}
     for key, value in config.items():
@@ -48,7 +48,7 @@ def dotted(config: Mapping[str, Any]) -> dict[str, Any]:
 def resumptions(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The entries of a record's `resumed`, each with commit, versions and changed settings.
 
-    What is not as a run writes it is left out: others may have written to the file.
+    Entries not in the form that a run writes are skipped: others may have edited the file.
     """
     entries = record.get("resumed")
     return [entry for entry in entries if _is_whole(entry)] if isinstance(entries, list) else []

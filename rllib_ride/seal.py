@@ -1,8 +1,9 @@
-"""A checkpoint's seal: which code made it of what, and hashes that tell whether it is whole.
+"""A checkpoint's seal: the versions and settings that made it, and the hashes of its files.
 
-Which package reads which: `FORMAT` rises with a change that an older reader would get wrong, and
-with no other. A package reads its own format and every older one; it refuses a newer one by name.
-Format 0 is a seal of before there was a number: hashes and result alone. See docs/checkpoints.md.
+`FORMAT` increases only with a change that an older reader would get wrong. A version of the package
+reads its own format and all older ones; it rejects a newer one and names the version that wrote it.
+Format 0 is a seal from before the format had a number: hashes and result only. See
+docs/checkpoints.md.
 """
 
 from __future__ import annotations
@@ -25,19 +26,19 @@ _PACKAGES = ("rllib-ride", "ray", "torch", "numpy", "gymnasium")
 
 
 class SealError(ValueError):
-    """Why a checkpoint is not loaded: names it, the key, both values, and what would be right."""
+    """A checkpoint is rejected; the message names it, the key, both values and a remedy."""
 
 
 class HalfSeal(SealError):
-    """The seal, which is what is written last, is missing or cut short."""
+    """The seal, which is written last, is missing or incomplete."""
 
 
 def write_seal(folder: Path, facts: Mapping[str, Any]) -> None:
-    """Seals the files that are in a checkpoint's folder now; the last thing that is written.
+    """Seals the files that are in a checkpoint's folder now. Call it after writing all others.
 
     Args:
         folder: The checkpoint.
-        facts: What else the seal is to tell, of values that JSON has or whose text will do.
+        facts: Further entries of the seal. Values that JSON lacks are saved as numbers or text.
     """
     seal = {
         "format": FORMAT,
@@ -49,11 +50,11 @@ def write_seal(folder: Path, facts: Mapping[str, Any]) -> None:
 
 
 def read_seal(folder: Path) -> dict[str, Any]:
-    """What a checkpoint's seal tells, whether or not its files are whole.
+    """Reads a checkpoint's seal, without checking the files.
 
     Raises:
-        HalfSeal: It has none, or half of one.
-        SealError: It is of a newer format.
+        HalfSeal: The seal is missing or incomplete.
+        SealError: The seal has a newer format.
     """
     path = folder / SEAL_FILE
     try:
@@ -76,10 +77,10 @@ def read_seal(folder: Path) -> dict[str, Any]:
 
 
 def verified(folder: Path) -> dict[str, Any]:
-    """What the seal of a whole checkpoint tells.
+    """Reads a checkpoint's seal and checks the files against its hashes.
 
     Raises:
-        SealError: See `read_seal`; or a file is missing, changed, or not the checkpoint's.
+        SealError: See `read_seal`; or a file is missing, changed, or not in the seal.
     """
     seal = read_seal(folder)
     sealed, found = seal["files"], _hashes(folder)
@@ -94,15 +95,15 @@ def verified(folder: Path) -> dict[str, Any]:
 
 
 def check_seal(folder: Path, seal: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    """Refuses a checkpoint of something else.
+    """Rejects a checkpoint that does not match the trial that is to continue from it.
 
     Args:
         folder: The checkpoint.
-        seal: What its seal tells; what it does not tell is not compared.
-        wanted: The values to go on with.
+        seal: Its seal. Keys that it lacks are not compared.
+        wanted: The trial's values.
 
     Raises:
-        SealError: Of the first value that differs.
+        SealError: A value differs (the first is named), or a newer minor version of Ray saved it.
     """
     for key, want in json.loads(json.dumps(dict(wanted), default=_plain)).items():
         if key in seal and seal[key] != want:
@@ -119,7 +120,7 @@ def check_seal(folder: Path, seal: Mapping[str, Any], wanted: Mapping[str, Any])
 
 
 def space_text(space: gym.Space) -> str:
-    """A space as text that is the same in every process: functions in it without their address."""
+    """A space as text that is equal in every process: without the addresses of functions."""
     return re.sub(r"<(?:function|bound method) .*? at 0x[0-9a-f]+>+", "<function>", str(space))
 
 
@@ -138,11 +139,11 @@ def _short(sha256: str | None) -> str:
 
 
 def _minor(version: str) -> tuple[int, ...]:
-    """2.60 of 2.60.1, as numbers; nothing of what is no version."""
+    """Major and minor version, (2, 60) of 2.60.1; () if it is not a version."""
     found = re.match(r"(\d+)\.(\d+)", version)
     return tuple(map(int, found.groups())) if found else ()
 
 
 def _plain(value: Any) -> Any:
-    """NumPy's numbers as Python's; of anything else its text."""
+    """NumPy scalars as Python numbers, anything else as text."""
     return value.item() if hasattr(value, "item") else str(value)

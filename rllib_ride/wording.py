@@ -1,4 +1,4 @@
-"""Wording of messages: texts of others on one line and cut short, and names that are refused."""
+"""Wording of messages: shortens texts of others to one line, and rejects unknown names."""
 
 from __future__ import annotations
 
@@ -6,36 +6,36 @@ import difflib
 from collections.abc import Iterable
 from typing import Any
 
-_LONGEST = 1000  # of what others say, who may repeat a value of any length
+_LONGEST = 1000  # characters of others' messages, which may quote long values
 
 
 def shown(value: Any, most: int = 200) -> str:
-    """The value as Python writes it, cut short after `most` characters."""
+    """The value's repr, cut off after `most` characters."""
     text = repr(value)
     return text if len(text) <= most else f"{text[:most]}... ({len(text):,} characters)"
 
 
 def one_line(text: object) -> str:
-    """The text, such as that of an error, on one line that a terminal can show."""
+    """The text, such as an error's, on one line, with unprintable characters escaped."""
     joined = " ".join(str(text).split())
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in joined)
 
 
 def told(error: BaseException) -> str:
-    """What an error says, on one line of `_LONGEST` characters; its class where it says nothing."""
+    """An error's message on one line, cut off after `_LONGEST` characters; its class if empty."""
     text = one_line(error) or type(error).__name__
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The entry of `known` that `word` was most likely meant to be, upper and lower case alike."""
+    """The entry of `known` that is most similar to `word`, ignoring case; None if none is."""
     by_lower = {name.lower(): name for name in known}
     found = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
     return by_lower[found[0]] if found else None
 
 
 def unknown(kind: str, word: str, known: Iterable[str], listing: str | None = None) -> str:
-    """A sentence refusing `word`: the nearest known name, then all of them or else `listing`."""
+    """A message that rejects `word`: suggests the nearest name, then lists all or `listing`."""
     names = sorted(known)
     guess = nearest(word, names)
     end = f"; did you mean {guess!r}?" if guess else "."
@@ -43,6 +43,6 @@ def unknown(kind: str, word: str, known: Iterable[str], listing: str | None = No
 
 
 def last_line(text: object) -> str:
-    """The last line with anything on it; of a traceback, the one that says what happened."""
+    """The last line that is not blank; of a traceback, the one with the error."""
     lines = [line.strip() for line in str(text).splitlines() if line.strip()]
     return lines[-1] if lines else ""

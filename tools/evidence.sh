@@ -3,7 +3,7 @@
 #
 #     tools/evidence.sh n7s4_ride keycorridor_ride
 #
-# A part that was begun is gone on with. RIDE_RUNS: where the runs are (default: runs/evidence).
+# Parts already begun are resumed. RIDE_RUNS: the folder of the runs (default: runs/evidence).
 # RLLIB_RIDE: the command (default: .venv/bin/rllib-ride).
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -13,7 +13,7 @@ command=${RLLIB_RIDE:-.venv/bin/rllib-ride}
 
 keep() { # the small files of a part
     for record in "$runs/$1"/*/*/run.json; do
-        [ -e "$record" ] || continue # none has begun
+        [ -e "$record" ] || continue # no trial has begun
         trial=$(basename "$(dirname "$record")")
         mkdir -p "$results/$1/$trial"
         cp "$record" "$(dirname "$record")/curve.csv" "$results/$1/$trial/"

@@ -26,11 +26,11 @@ class PaperTask:
 
     Attributes:
         id: registered with Gymnasium.
-        paper: figures and tables it is in, by the labels of the paper's text.
-        max_steps: steps after which an episode is cut off; frames of the game in a pixel task; None
-            where the game ends by itself.
-        options: of the environment, beside its id.
-        extra: what has to be installed for it, an extra of the package `rllib-ride`.
+        paper: labels of the paper's figures and tables that show it.
+        max_steps: step limit of an episode, in game frames for a pixel task; None if the game ends
+            by itself.
+        options: the environment's options, besides its id.
+        extra: the extra of the package `rllib-ride` that it needs.
     """
 
     id: str
@@ -40,7 +40,7 @@ class PaperTask:
     extra: str | None = None
 
 
-# Which level the paper's singletons show is nobody's to know; the authors' code has seed 1.
+# The paper does not say which level its singletons use; the authors' code has seed 1.
 _SINGLETON = {"singleton_seed": 1}
 
 PAPER_TASKS = (
@@ -100,5 +100,5 @@ PIXEL_TASKS = (
 
 
 def evaluation_options(env_id: str) -> dict[str, Any]:
-    """What an environment is made with to evaluate a policy: the games without action repeat."""
+    """The environment options to evaluate a policy with: no action repeat in the games."""
     return {"action_repeat": 1} if env_id in (MARIO_ID, *VIZDOOM_IDS.values()) else {}

@@ -1,8 +1,8 @@
 """Vector entry points by id: `rllib_ride.envs.entry_points:<id>` makes a `MiniGridVectorEnv`.
 
-Gymnasium calls a vector entry point without the id it belongs to. The id is in the name instead,
-so an entry point stays a string: `EnvSpec.to_json` goes on working, and nothing is imported before
-it is used.
+Gymnasium does not tell a vector entry point the id that it belongs to, so the name contains the id.
+The entry point stays a string: `EnvSpec.to_json` keeps working, and nothing is imported before it
+is used.
 """
 
 from __future__ import annotations

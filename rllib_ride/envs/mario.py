@@ -1,8 +1,8 @@
-"""Super Mario Bros, level 1-1, by either version of `gym-super-mario-bros`.
+"""Super Mario Bros, level 1-1, with either version of `gym-super-mario-bros`.
 
-Version 9 speaks Gymnasium and needs Python 3.13; version 7.4 speaks the old Gym and needs NumPy 1.
-The emulator, the level and the pictures are the same. The rewards are not: version 9 added coins,
-score and more. Here both give version 7's, the one there was when the paper was written.
+Version 9 uses Gymnasium and needs Python 3.13; version 7.4 uses the old Gym and needs NumPy 1. The
+emulator, the level and the images are the same. The rewards differ: version 9 added coins, score
+and more. `MarioEnv` gives version 7's rewards with both, the version at the time of the paper.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from rllib_ride.envs.pixels import RENDER_MODES, PixelEnv
 
 _BUTTONS: tuple[tuple[str, ...], ...] = ((), ("A",), ("B",), ("A", "B"))
 
-# The 14 actions of Pathak et al. (2017), whom the paper compares with here, and of the paper's
-# code: standing, moving left or moving right, each with any of A (jump) and B (run), and up or down
-# alone.
+# The 14 actions of Pathak et al. (2017), with whom the paper compares, and of the paper's code:
+# standing, moving left or moving right, each with any combination of A (jump) and B (run); up or
+# down alone.
 ACTIONS: tuple[tuple[str, ...], ...] = (
     (),
     ("up",),
@@ -32,18 +32,18 @@ ACTIONS: tuple[tuple[str, ...], ...] = (
     *_BUTTONS[1:],
 )
 
-# What the package reports where the level starts.
+# What the package reports at the start of the level.
 START_X = 40
 START_CLOCK = 400
 
 
 class MarioEnv(PixelEnv):
-    """Level 1-1 with one life; ends at the flag or with Mario's death, by the clock as well.
+    """Level 1-1 with one life; ends at the flag or when Mario dies, also if time runs out.
 
-    Every episode is the same level from the same frame: nothing in it is drawn at random. The
-    reward of a frame is Mario's way to the right in pixels, less the clock's ticks, less 25 at
-    death, within -15 to 15; a step sums it over its frames. Infos have `x_pos` (int, pixels from
-    the level's left end) and `flag_get` (bool) besides.
+    The game is deterministic, and every episode starts from the same frame. The reward of a frame
+    is Mario's movement to the right in pixels, minus the clock's ticks, minus 25 at death, clipped
+    to [-15, 15]. A step sums it over its frames. Infos also have `x_pos` (int, pixels from the
+    level's left end) and `flag_get` (bool).
 
     Args:
         action_repeat: frames for which an action is held: 4 in the paper's training, 1 in its
@@ -52,7 +52,7 @@ class MarioEnv(PixelEnv):
 
     Raises:
         gymnasium.error.DependencyNotInstalled: if `gym-super-mario-bros` is missing.
-        ValueError: if an option has no such value.
+        ValueError: if an option's value is not supported.
     """
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 60}
@@ -67,12 +67,12 @@ class MarioEnv(PixelEnv):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.uint8], dict[str, Any]]:
-        """Starts the level anew; `options` are ignored."""
+        """Restarts the level; `options` are ignored."""
         observation, infos = super().reset(seed=seed, options=options)
         return observation, infos | self._progress()
 
     def step(self, action: np.int64) -> tuple[NDArray[np.uint8], float, bool, bool, dict[str, Any]]:
-        """Holds `action` for `action_repeat` frames and shows the last."""
+        """Holds `action` for `action_repeat` frames and returns the last."""
         observation, reward, terminated, truncated, infos = super().step(action)
         return observation, reward, terminated, truncated, infos | self._progress()
 
@@ -107,7 +107,7 @@ class MarioEnv(PixelEnv):
         x, clock, self._flag = int(infos["x_pos"]), int(infos["time"]), bool(infos["flag_get"])
         moved, ticked = x - self._x, clock - self._clock
         self._x, self._clock = x, clock
-        reward = moved if abs(moved) <= 5 else 0  # More is a jump of the game's own, as in a pipe.
+        reward = moved if abs(moved) <= 5 else 0  # The game moves Mario further, as in a pipe.
         reward += min(ticked, 0)
         if ended and not self._flag:
             reward -= 25
@@ -124,7 +124,7 @@ class MarioEnv(PixelEnv):
 def _make_game() -> Any:
     """The package's level 1-1 with `ACTIONS`."""
     try:
-        # The old Gym prints that it is unmaintained. What is used of it here is its base class.
+        # The old Gym prints that it is unmaintained. Only its base class is used here.
         with contextlib.redirect_stderr(io.StringIO()):
             from gym_super_mario_bros.smb_env import SuperMarioBrosEnv
             from nes_py.wrappers import JoypadSpace

@@ -1,14 +1,15 @@
-"""The grids of N MiniGrid environments as arrays, kept in step with the package's objects.
+"""The grids of N MiniGrid environments as arrays, kept in sync with the package's objects.
 
-A cell is one number, its *code*: the package's own three bytes `(type, colour, state)` and a
-fourth byte that is 1 where the cell's object blocks the view. One code a cell makes a view one
-gather, and what blocks it comes along.
+A cell is one number, its *code*: the three bytes `(type, colour, state)` of the `minigrid` package
+and a fourth byte that is 1 if the cell's object blocks the view. With one code per cell, a single
+gather makes a view and also returns what blocks it.
 
 The *state key* of an environment is a 64-bit hash of its full grid with the agent in it, the grid
 that `minigrid.wrappers.FullyObsWrapper` shows (RIDE's N_ep counts these states, key `full`). Equal
-grids have equal keys, in every process, and different grids different ones but for 64-bit luck.
-What the agent carries is no part of it. A key is a sum modulo 2^64 of one hash a cell, so a changed
-cell costs two terms and not a whole grid (Zobrist hashing, a mixing function in place of a table).
+grids have equal keys in every process. Different grids have different keys, except for rare 64-bit
+collisions. What the agent carries is not part of the key. A key is the sum modulo 2^64 of one hash
+per cell, so that a changed cell costs two terms instead of a whole grid (Zobrist hashing, with a
+mixing function instead of a table).
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def grid_codes(grid: Grid) -> NDArray[np.uint32]:
     codes = []
     last, code = None, _EMPTY
     for obj in grid.grid:
-        # Neighbours are often one object: empty, or a wall that a level uses everywhere.
+        # Neighbours are often the same object: None, or one wall that the whole level uses.
         if obj is not last:
             last, code = obj, cell_code(obj)
         codes.append(code)
@@ -53,21 +54,21 @@ def grid_codes(grid: Grid) -> NDArray[np.uint32]:
 
 
 def _mix(value: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Scatters 64 bits over 64 bits, one to one (the finalizer of SplitMix64)."""
+    """Mixes 64 bits, as a bijection (the finalizer of SplitMix64)."""
     value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return value ^ (value >> np.uint64(31))
 
 
 class Cells:
-    """Codes, agents and state keys of N grids of one size.
+    """Codes, agents and state keys of N grids of the same size.
 
-    The grids lie in one array with a border of `pad` cells of wall, which is what the package shows
+    The grids lie in one array. Each has a border of `pad` cells of wall, as the package shows
     outside a grid, so that no view reaches outside the array.
 
     Attributes:
         codes: uint32 [N, W + 2 pad, H + 2 pad].
-        agent: int64 [N], the agents' cells as places in `codes` taken flat.
+        agent: int64 [N], the agents' cells as indices into the flattened `codes`.
         direction: int64 [N], the agents' directions, 0 to 3.
         carried: uint32 [N], codes of what the agents carry (an empty cell's if nothing).
     """
@@ -83,8 +84,8 @@ class Cells:
 
         self._size = shape[1] * shape[2]
         self.stride = shape[2]
-        # A cell's place in its grid, not in the padded array, is hashed: the size of the view is no
-        # part of a key.
+        # Hashes use a cell's place in its grid, not in the padded array: keys must not depend on
+        # the view's size.
         x, y = np.indices(shape[1:], dtype=np.uint64)
         self._place = x - np.uint64(pad) << np.uint64(48) | (y - np.uint64(pad)) << np.uint64(32)
         agents = self._place.ravel() | np.array([[_AGENT | d << 16] for d in range(4)], np.uint64)
@@ -96,7 +97,7 @@ class Cells:
         return _mix(place | (codes & np.uint32(OPAQUE - 1)))
 
     def set_grid(self, index: int, grid: Grid) -> None:
-        """Takes over the whole grid of environment `index`."""
+        """Updates the whole grid of environment `index`."""
         inner = slice(self.pad, self.pad + self.width), slice(self.pad, self.pad + self.height)
         self.codes[index][inner] = grid_codes(grid)
         hashes = self._cell_hash[index].reshape(self._place.shape)
@@ -104,7 +105,7 @@ class Cells:
         self._grid_hash[index] = hashes.sum()
 
     def set_cell(self, index: int, x: int, y: int, obj: WorldObj | None) -> None:
-        """Takes over the cell (x, y) of environment `index`."""
+        """Updates the cell (x, y) of environment `index`."""
         i, j = x + self.pad, y + self.pad
         code = cell_code(obj)
         if self.codes.item(index, i, j) == code:

@@ -9,7 +9,7 @@ from minigrid.core.constants import COLOR_NAMES
 from minigrid.core.world_object import Wall
 from minigrid.envs.multiroom import MultiRoomEnv
 
-# MiniGrid's own colours of walls (grey) and goals (green) are for training.
+# MiniGrid's own colours of walls (grey) and goals (green) are training colours.
 TRAINING_COLORS = ("red", "green", "blue", "grey")
 HELD_OUT_COLORS = ("purple", "yellow")
 
@@ -17,20 +17,20 @@ HELD_OUT_COLORS = ("purple", "yellow")
 class MultiRoomColorsEnv(MultiRoomEnv):
     """MultiRoom whose colours are drawn anew each episode (RIDE, appendix A.8, fig:walls).
 
-    All walls of a level have one colour and its goal has one, each drawn uniformly and by itself.
-    Doors are drawn from the same colours, each unlike the door before as far as there is another,
-    so that what is not among `colors` is nowhere in a level.
+    All walls of a level share one colour and its goal has one, each drawn uniformly and
+    independently. Doors are drawn from the same colours, each different from the previous door if
+    possible. A colour that is not among `colors` never appears in a level.
 
-    A reset draws the level first and its colours after it, so that a level is the one that
-    `MultiRoomEnv` makes from the same generator, painted over.
+    A reset draws the level first and its colours afterwards: apart from colours, the level is the
+    one that `MultiRoomEnv` makes from the same generator.
 
     Args:
-        *args: of `MultiRoomEnv`.
+        *args: for `MultiRoomEnv`.
         colors: names of the colours to draw from.
-        **kwargs: of `MultiRoomEnv`.
+        **kwargs: for `MultiRoomEnv`.
 
     Raises:
-        ValueError: if a colour is none, comes twice, or none is given.
+        ValueError: if a colour is unknown or repeated, or there is none.
     """
 
     def __init__(self, *args: Any, colors: Sequence[str] = TRAINING_COLORS, **kwargs: Any) -> None:
@@ -40,7 +40,7 @@ class MultiRoomColorsEnv(MultiRoomEnv):
         super().__init__(*args, **kwargs)
 
     def _gen_grid(self, width: int, height: int) -> None:
-        from rllib_ride.envs import multiroom_levels  # imports numba, which registering need not
+        from rllib_ride.envs import multiroom_levels  # imports numba, not needed to register
 
         multiroom_levels.gen_grid(self, width, height)
         wall_color = self._rand_elem(self._colors)

@@ -1,14 +1,15 @@
 """What a step of each of the `minigrid` package's classes may change in the grid.
 
 The vector environment re-reads only what a step may have changed. That is safe only for code that
-was read, so classes are listed here by name and everything else is `UNKNOWN`: a class of a newer
-`minigrid` or of a user then works as well, by its own view, slower.
+was reviewed, so classes are listed here by name and everything else is `UNKNOWN`. Classes of a
+newer `minigrid` or of a user work too, but with their own views, which is slower.
 
-Read in minigrid 3.2. `MiniGridEnv.step` changes one cell at most, the one in front of the agent, on
-pickup, drop and toggle: `Door.toggle` and `Box.toggle`, the only ones there are, act on that cell.
-The classes below call it and then only look at the result (`MemoryEnv` toggles on pickup, still in
-front; `RoomGridLevel`, the base of BabyAI, checks its instructions). `DynamicObstaclesEnv` moves
-its balls first. This project's own classes are listed beside them.
+Reviewed in minigrid 3.2. `MiniGridEnv.step` changes at most one cell, the one in front of the
+agent, on pickup, drop and toggle. The only implementations of `toggle`, `Door.toggle` and
+`Box.toggle`, act on that cell. The classes below call `MiniGridEnv.step` and then only inspect the
+result (`MemoryEnv` toggles on pickup, still in front; `RoomGridLevel`, the base of BabyAI, checks
+its instructions). `DynamicObstaclesEnv` moves its balls first. This project's own classes are also
+listed.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ _VIEW_METHODS = {"gen_obs", "gen_obs_grid", "get_view_exts"}
 
 
 def step_effect(cls: type[MiniGridEnv]) -> Effect:
-    """Where a step of `cls` may change the grid, from every class it inherits `step` from."""
+    """Where a step of `cls` may change the grid, judged by all `step` methods it inherits."""
     effects = []
     for base in cls.__mro__[: cls.__mro__.index(MiniGridEnv) + 1]:
         if not base.__module__.startswith(_READ_MODULES):

@@ -1,4 +1,4 @@
-"""MultiRoom with a noisy TV: a ball whose colour the agent can have redrawn at random."""
+"""MultiRoom with a noisy TV: a ball whose colour one of the agent's actions redraws at random."""
 
 from __future__ import annotations
 
@@ -18,26 +18,25 @@ TV_ACTIONS = {action.name: int(action) for action in (Actions.done, Actions.drop
 class MultiRoomNoisyTVEnv(MultiRoomEnv):
     """MultiRoom whose first room also holds a ball, the TV (RIDE, section 6.1, fig:minigrid).
 
-    One action of the agent does nothing but redraw the ball's colour, uniformly and wherever the
-    ball and the agent are; the new colour may be the old one. The ball is an ordinary object of the
-    grid besides: it stands in the way, and can be picked up, carried off and dropped. All draws are
-    of the environment's own generator.
+    One action only redraws the ball's colour, uniformly and wherever the ball and the agent are;
+    the new colour may equal the old one. Otherwise the ball is an ordinary object: it blocks the
+    way, and can be picked up, carried and dropped. All draws use the environment's own generator.
 
-    A reset draws the level first and the ball after it, so that a level is the one that
-    `MultiRoomEnv` makes from the same generator, with a ball in it.
+    A reset draws the level first and the ball afterwards: apart from the ball, the level is the one
+    that `MultiRoomEnv` makes from the same generator.
 
     Args:
-        *args: of `MultiRoomEnv`.
-        tv_action: `"done"`, useless in these levels; or `"drop"`, as in the authors' code, where
-            the ball can then be picked up but not dropped.
-        tv_colors: how many colours are drawn from, 1 to 6; with 1 the TV is switched off.
-        **kwargs: of `MultiRoomEnv`.
+        *args: for `MultiRoomEnv`.
+        tv_action: `"done"`, which is otherwise useless in these levels; or `"drop"`, as in the
+            authors' code, and then the ball can be picked up but not dropped.
+        tv_colors: the number of colours to draw from, 1 to 6; 1 switches the TV off.
+        **kwargs: for `MultiRoomEnv`.
 
     Attributes:
         tv: the ball; a new one each episode.
 
     Raises:
-        ValueError: if an option has no such value.
+        ValueError: if an option's value is not supported.
     """
 
     tv: Ball

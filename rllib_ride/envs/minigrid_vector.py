@@ -30,11 +30,11 @@ OBSERVATIONS = ("image", "dict")
 
 
 def _no_observation() -> None:
-    """Stands in for `MiniGridEnv.gen_obs`, which takes nine tenths of a step's time."""
+    """Replaces `MiniGridEnv.gen_obs`, which takes nine tenths of a step's time."""
 
 
 def _compile_levels(envs: Sequence[Any]) -> None:
-    """Lets MultiRoom tasks make the package's levels by compiled code."""
+    """Makes MultiRoom tasks generate the package's levels with compiled code."""
     if isinstance(envs[0], MultiRoomEnv):
         from rllib_ride.envs import multiroom_levels  # Imports numba, which no other task needs.
 
@@ -44,14 +44,14 @@ def _compile_levels(envs: Sequence[Any]) -> None:
 
 
 class MiniGridVectorEnv(VectorEnv):
-    """Any registered MiniGrid or BabyAI environment, N at a time.
+    """A vector environment of N copies of any registered MiniGrid or BabyAI environment.
 
-    Rewards, ends and infos come from the package's own objects, and so do levels, but that
-    MultiRoom's are drawn by compiled code (`multiroom_levels`). The views are built here, for all N
-    at once. Levels and views are equal to the package's byte for byte.
+    Rewards, episode ends and infos come from the package's own objects. Levels do too, except that
+    compiled code draws those of MultiRoom (`multiroom_levels`). Views are built here, for all N at
+    once. Levels and views equal the package's byte for byte.
 
-    An environment is reset on the step after its end (`AutoresetMode.NEXT_STEP`): the reward of
-    that step is 0, its flags are False and its action is ignored.
+    An environment is reset on the step after its episode ended (`AutoresetMode.NEXT_STEP`). On that
+    step the reward is 0, `terminated` and `truncated` are False, and the action is ignored.
 
     `infos["state_key"]`, uint64 [N], on `reset` and on every `step`, identifies the full grid with
     the agent in it (see `minigrid_cells`).
@@ -59,21 +59,21 @@ class MiniGridVectorEnv(VectorEnv):
     Args:
         env_id: the registered id.
         num_envs: N.
-        observation: `"image"`, the egocentric view alone, uint8 [N, size, size, 3]; or `"dict"`,
-            what the package gives: `image`, `direction` and `mission`.
-        singleton_seed: makes every episode of every environment start in the level of this seed
+        observation: `"image"`, only the egocentric view, uint8 [N, size, size, 3]; or `"dict"`, as
+            in the package: `image`, `direction` and `mission`.
+        singleton_seed: every episode of every environment starts in the level of this seed
             (`singleton.pin_level`); None: new levels.
-        max_episode_steps: truncates an episode after so many steps, besides the environment's own
-            limit `max_steps`; by default what the id was registered with.
-        **kwargs: of the environment's class, over those the id was registered with.
+        max_episode_steps: truncates episodes after this many steps, besides the environment's own
+            limit `max_steps`; by default the value the id was registered with.
+        **kwargs: for the environment's class; they override those the id was registered with.
 
     Attributes:
-        can_be_pickled: True: a copy of it goes on as it would have gone on itself.
-        envs: the N environments of the package, to look at. Their `gen_obs` may be switched off;
-            `MiniGridEnv.gen_obs(env)` gives a view.
+        can_be_pickled: True: an unpickled copy continues exactly as the original would.
+        envs: the package's N environments, for inspection. Their `gen_obs` may be disabled; call
+            `MiniGridEnv.gen_obs(env)` for a view.
 
     Raises:
-        ValueError: if the id makes no MiniGrid environment or an option has no such value.
+        ValueError: if the id is not a MiniGrid environment or an option's value is not supported.
     """
 
     metadata: dict[str, Any] = {
@@ -133,9 +133,9 @@ class MiniGridVectorEnv(VectorEnv):
             for env in self.envs:
                 env.gen_obs = _no_observation
         _compile_levels(self.envs)
-        # A class with a reset of its own may change the level after its first view was taken, as
-        # BabyAI's PutNext does where the agent starts with the object in hand. Its first view is
-        # then the package's own.
+        # A class with its own `reset` may change the level after taking the first view: BabyAI's
+        # PutNext does if the agent starts with the object in hand. For such a class, the first view
+        # of an episode is the package's.
         self._own_reset = type(first).reset is not MiniGridEnv.reset
         self._package_views: dict[int, NDArray[np.uint8]] = {}
         self._ended = np.zeros(num_envs, bool)
@@ -150,9 +150,9 @@ class MiniGridVectorEnv(VectorEnv):
         """Starts a new episode in every environment.
 
         Args:
-            seed: an int seeds environment i with `seed + i`; a sequence gives each its own; None,
-                here or in the sequence, goes on with the generator an environment has.
-            options: handed to every environment.
+            seed: an int seeds environment i with `seed + i`; a sequence has a seed for each; None,
+                alone or in the sequence, continues with an environment's current generator.
+            options: passed to every environment.
 
         Returns:
             Observations of all N and infos.
@@ -176,7 +176,7 @@ class MiniGridVectorEnv(VectorEnv):
     def step(
         self, actions: NDArray[np.integer]
     ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
-        """Steps every environment, or resets it if its episode ended with the step before.
+        """Steps every environment, or resets it if its episode ended on the previous step.
 
         Args:
             actions: ints [N].
@@ -184,7 +184,7 @@ class MiniGridVectorEnv(VectorEnv):
         Returns:
             Observations, rewards float64 [N], terminated bool [N], truncated bool [N], infos.
         """
-        rewards = [0.0] * self.num_envs  # Lists: an array takes its items one by one slowly.
+        rewards = [0.0] * self.num_envs  # Lists: setting an array's items one by one is slow.
         terminated, truncated = [False] * self.num_envs, [False] * self.num_envs
         infos: dict[str, Any] = {}
         ended = self._ended.tolist()
@@ -236,7 +236,7 @@ class MiniGridVectorEnv(VectorEnv):
     ) -> dict[str, Any]:
         env = self.envs[index]
         if self._own_reset and self._view is not None:
-            vars(env).pop("gen_obs", None)  # The class's own again, for this reset.
+            vars(env).pop("gen_obs", None)  # Restores the class's method for this reset.
             observation, info = env.reset(seed=seed, options=options)
             env.gen_obs = _no_observation
             self._package_views[index] = observation["image"]
@@ -250,7 +250,7 @@ class MiniGridVectorEnv(VectorEnv):
     def _follow_step(
         self, index: int, env: MiniGridEnv, action: int, observation: dict[str, Any] | None
     ) -> None:
-        """Brings the arrays up to what a step of environment `index` changed."""
+        """Updates the arrays with what a step of environment `index` changed."""
         if self._effect in _ANY_CELL:
             self._follow_all(index, env)
             if observation is not None:
@@ -270,7 +270,7 @@ class MiniGridVectorEnv(VectorEnv):
             self._cells.carried[index] = cell_code(env.carrying)
 
     def _follow_all(self, index: int, env: MiniGridEnv) -> None:
-        """Brings the arrays up to all there is of environment `index`."""
+        """Updates the arrays with the whole state of environment `index`."""
         self._cells.set_grid(index, env.grid)
         self._cells.set_agent(index, *env.agent_pos)
         self._cells.direction[index] = env.agent_dir

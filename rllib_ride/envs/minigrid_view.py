@@ -1,9 +1,10 @@
 """The egocentric views of N MiniGrid agents at once, byte for byte those of `MiniGridEnv.gen_obs`.
 
-The package builds a view object by object: it cuts the square out of the grid, turns it up to four
-times, spreads light over it cell by cell and encodes what is lit. Here a view is one gather, with
-tables of offsets that already contain the turn, and light spreads a row at a time: what a row does
-depends only on which of its cells light reaches and which block it, so a table has it all.
+The package builds a view object by object: it cuts the square out of the grid, rotates it up to
+four times, spreads light over it cell by cell and encodes the lit cells. Here a view is one gather,
+with tables of offsets that include the rotation, and light spreads a row at a time. How light
+passes a row depends only on which of its cells it reaches and which block it, so a table holds
+every case.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class EgocentricView:
     Args:
         cells: the grids, with a border of at least `size - 1` cells.
         size: cells along an edge of the view, odd, at most `MAX_VIEW_SIZE`.
-        see_through_walls: whether light passes everything (the package's option of that name).
+        see_through_walls: whether light passes through everything (the package's option).
     """
 
     def __init__(self, cells: Cells, size: int, see_through_walls: bool) -> None:
@@ -63,7 +64,7 @@ def _light(
     above_table: NDArray[np.int64],
     ones_table: NDArray[np.uint32],
 ) -> NDArray[np.uint32]:
-    """All ones where light reaches a view's cell, zero elsewhere: uint32 [N, i, j]."""
+    """A bit mask of each view's lit cells, all bits set where lit: uint32 [N, i, j]."""
     size = codes.shape[1]
     opaque = (1 << np.arange(size)) @ (codes >= OPAQUE)  # [N, j], one bit a cell of the row
     lit = np.empty_like(opaque)
@@ -77,16 +78,16 @@ def _light(
 
 @functools.cache
 def _row_tables(size: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint32]]:
-    """What light does in one row of a view, for every row there can be (`Grid.process_vis`).
+    """How light passes one row of a view, for every possible row (`Grid.process_vis`).
 
-    Bit i of a number is column i. Light comes from the row below, runs to the right through cells
-    that do not block it, then to the left, and from each cell it passes through also goes to the
-    row above: to the same column and to the next one in the direction it runs.
+    Bit i of a number stands for column i. Light comes from the row below. It runs to the right
+    through cells that do not block it, then to the left. From each cell that it passes through, it
+    also reaches the row above: the same column and the next one in its direction.
 
     Returns:
         The cells lit in this row, [4^size], and the cells reached in the row above, [4^size], both
-        indexed by `reached << size | opaque`; and for every set of lit cells a row of numbers,
-        [2^size, size], all ones for a lit cell.
+        indexed by `reached << size | opaque`; and for every set of lit cells a row of bit masks,
+        [2^size, size], with all bits set for a lit cell.
     """
     lit, opaque = np.divmod(np.arange(4**size), 2**size)
     above = np.zeros_like(lit)

@@ -1,12 +1,12 @@
-"""MultiRoom levels as the `minigrid` package makes them, from compiled code.
+"""Makes the MultiRoom levels of the `minigrid` package with compiled code.
 
 The package places a level's rooms by trial and error: it lays a chain of rooms, and starts a new
-chain where the next room finds no place. Most chains of many large rooms fail, so that a level of
-twelve rooms takes hundreds of milliseconds in Python. Here the same draws are made from the same
-generator in the same order, by numba, whose `Generator` methods follow NumPy's streams: the level
-is the package's, and so is the state that the generator is left in for the next one.
+chain if the next room does not fit. Most chains of many large rooms fail, so a level of twelve
+rooms takes hundreds of milliseconds in Python. Here numba makes the same draws from the same
+generator in the same order; its `Generator` methods follow NumPy's streams. The level equals the
+package's, and so does the state of the generator afterwards.
 
-Read in minigrid 3.2 (`MultiRoomEnv._gen_grid`, `_placeRoom`, `MiniGridEnv.place_obj`).
+Based on minigrid 3.2 (`MultiRoomEnv._gen_grid`, `_placeRoom`, `MiniGridEnv.place_obj`).
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 
 from rllib_ride.compiled import compiled
 
-# All that decides on a level. A class that has one of these of its own keeps its own levels.
+# The methods that determine a level. A class that overrides one of them keeps its own levels.
 _LEVEL_METHODS = ("_gen_grid", "_placeRoom", "place_agent", "place_obj", "_rand_elem", "_rand_int")
 
 _MIN_SIZE = 4
 _TRIES = 8  # For each room of a chain but the first.
-# Compiled code does not hear Ctrl-C: it comes back after so many chains, some tenths of a second.
+# Ctrl-C cannot interrupt compiled code: it returns after this many chains, some tenths of a second.
 _CHAINS = 200_000
 
 # What a cell holds; door i, counted from 0, is _DOOR + i.
@@ -43,7 +43,7 @@ def has_package_levels(cls: type) -> bool:
 
 
 def gen_grid(env: MultiRoomEnv, width: int, height: int) -> None:
-    """Does what `MultiRoomEnv._gen_grid` does: a level and the same state of `env.np_random`.
+    """Replaces `MultiRoomEnv._gen_grid`: the same level, and the same state of `env.np_random`.
 
     Args:
         env: gets a new grid, rooms, an agent's place and direction, a goal's place and a mission.
@@ -57,7 +57,7 @@ def gen_grid(env: MultiRoomEnv, width: int, height: int) -> None:
     cells, colors, places = _furnish(rng, rooms, len(COLOR_NAMES), width, height)
 
     goal, doors = Goal(), [Door(COLOR_NAMES[color]) for color in colors.tolist()]
-    objects = np.array([None, Wall(), goal, *doors], object)  # By _EMPTY, _WALL, _GOAL, _DOOR.
+    objects = np.array([None, Wall(), goal, *doors], object)  # Indexed by _EMPTY, _WALL, ...
     env.grid = Grid(width, height)
     env.grid.grid = objects[cells.ravel()].tolist()
     env.rooms = [
@@ -77,7 +77,7 @@ def gen_grid(env: MultiRoomEnv, width: int, height: int) -> None:
 def _draw(rng: np.random.Generator, low: int, high: int) -> int | np.integer:
     """`rng.integers(low, high)` for up to 2^32 values, as NumPy draws it (Lemire, 2019).
 
-    numba's own `integers` draws the same, and makes an array for each number: ten times as slow.
+    numba's own `integers` draws the same numbers, but makes an array for each: ten times slower.
     """
     count = np.uint64(high - low)
     if count == 1:
@@ -115,7 +115,7 @@ def _place_room(
     width: int,
     height: int,
 ) -> bool:
-    """Draws room `index` onto its entry (wall, x, y), and says whether there is a place for it."""
+    """Draws room `index` at its entry (wall, x, y) and returns whether it fits."""
     wall, x, y = entry
     size_x, size_y = _draw(rng, _MIN_SIZE, max_size + 1), _draw(rng, _MIN_SIZE, max_size + 1)
     left, top = x, y
@@ -129,7 +129,7 @@ def _place_room(
 
     if left < 0 or top < 0 or left + size_x > width or top + size_y >= height:
         return False
-    for i in range(index - 1):  # The package does not look at the room before.
+    for i in range(index - 1):  # The package ignores the previous room.
         apart_x = left + size_x < rooms[i, 0] or rooms[i, 0] + rooms[i, 2] <= left
         apart_y = top + size_y < rooms[i, 1] or rooms[i, 1] + rooms[i, 3] <= top
         if not apart_x and not apart_y:
@@ -143,7 +143,7 @@ def _place_room(
 def _chain_length(
     rng: np.random.Generator, rooms: NDArray[np.int64], max_size: int, width: int, height: int
 ) -> int:
-    """Lays one chain of rooms, and says how many found a place."""
+    """Lays one chain of rooms and returns how many fit."""
     entry = _LEFT, _draw(rng, 0, width - 2), _draw(rng, 0, width - 2)
     if not _place_room(rng, rooms, 0, entry, max_size, width, height):
         return 0
@@ -163,12 +163,12 @@ def _chain_length(
 def _place_rooms(
     rng: np.random.Generator, rooms: NDArray[np.int64], max_size: int, width: int, height: int
 ) -> bool:
-    """Lays chains until one fills `rooms`, or `_CHAINS` were too short.
+    """Lays chains until one fills `rooms`, at most `_CHAINS`.
 
     Args:
         rng: drawn from as the package does.
-        rooms: takes the chain, int64 [rooms, 6]: left, top, width, height, entry door's x and y.
-        max_size: cells along the longest edge a room may have, walls counted.
+        rooms: receives the chain, int64 [rooms, 6]: left, top, width, height, entry door's x and y.
+        max_size: the largest edge of a room in cells, walls included.
         width: of the grid.
         height: of the grid.
 
@@ -212,7 +212,7 @@ def _furnish(
         cells[top : bottom + 1, left] = cells[top : bottom + 1, right] = _WALL
         if i == 1:
             colors[0] = _draw(rng, 0, num_colors)
-        elif i > 1:  # Another colour than the door before.
+        elif i > 1:  # A different colour from the previous door.
             color = _draw(rng, 0, num_colors - 1)
             colors[i - 1] = color + (color >= colors[i - 2])
         if i > 0:
@@ -220,7 +220,7 @@ def _furnish(
 
     x, y = _free_cell(rng, cells, rooms[0])
     direction = _draw(rng, 0, 4)
-    cells[y, x] = _WALL  # No place for the goal, while that is drawn.
+    cells[y, x] = _WALL  # Keeps the goal off this cell.
     goal_x, goal_y = _free_cell(rng, cells, rooms[-1])
     cells[y, x], cells[goal_y, goal_x] = _EMPTY, _GOAL
     return cells, colors, np.array([x, y, direction, goal_x, goal_y])

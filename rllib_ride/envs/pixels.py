@@ -1,11 +1,12 @@
-"""What the paper's two games share: the picture, the action repeat, the stack and the state key.
+"""What the paper's two games share: resizing, action repeat, frame stack and state key.
 
-The paper's appendix on networks: RGB made grey and resized to 42x42, the current frame with the
-previous three, an action repeat of four in training and none at inference.
+From the paper's appendix on networks: RGB is converted to grey and resized to 42x42; the current
+frame is stacked with the previous three; actions are repeated four times in training and not at
+inference.
 
-One class does it, rather than Gymnasium's wrappers in a row: only the last frame of a repeat has to
-become a picture, and the time limit, the repeat and the frames it took belong together. Gymnasium's
-wrapper for the size needs OpenCV; Pillow comes with Matplotlib.
+One class does this instead of several Gymnasium wrappers: only the last frame of a repeat has to be
+rendered, and time limit, action repeat and the number of frames taken depend on each other.
+Gymnasium's wrapper for resizing needs OpenCV; Pillow comes with Matplotlib.
 """
 
 from __future__ import annotations
@@ -27,19 +28,19 @@ RENDER_MODES = ("rgb_array",)
 
 
 def shrink(grey: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """A grey picture [H, W] as the agent sees it: uint8 [42, 42], means of the pixels under each.
+    """Resizes a grey image [H, W] to the agent's uint8 [42, 42] by averaging pixels.
 
-    The picture's proportions are not kept, as in the paper.
+    The aspect ratio is not kept, as in the paper.
     """
     return np.asarray(Image.fromarray(grey).resize((SIZE, SIZE), Image.Resampling.BOX))
 
 
 def state_key(frame: NDArray[np.uint8]) -> np.uint64:
-    """A 64-bit hash of a frame so coarse that close views are one state: N_ep counts these.
+    """A 64-bit hash of a coarse version of a frame, so that similar views count as one state.
 
-    The frame, uint8 [42, 42], is shrunk to 11x8 cells of 8 shades of grey, the cells of Go-Explore
-    (Ecoffet et al. 2019). The paper does not say what it counts in these games. The hash is the
-    same in every process.
+    The frame, uint8 [42, 42], is reduced to 11x8 cells of 8 shades of grey, the cells of Go-Explore
+    (Ecoffet et al. 2019). N_ep counts these states; the paper does not say what it counts in these
+    games. The hash is equal in every process.
     """
     cells = np.asarray(Image.fromarray(frame).resize(CELLS, Image.Resampling.BOX))
     shades = cells // (256 // SHADES)
@@ -48,21 +49,21 @@ def state_key(frame: NDArray[np.uint8]) -> np.uint64:
 
 
 class PixelEnv(gym.Env[NDArray[np.uint8], np.int64], abc.ABC):
-    """A game as the paper's agents see it.
+    """Base class of games, preprocessed as in the paper.
 
-    An observation is uint8 [42, 42, 4]: grey, the newest frame last. An episode's first frame fills
+    Observations are uint8 [42, 42, 4]: grey, the newest frame last. An episode's first frame fills
     the stack. Infos of `reset` and `step` have `state_key` (`np.uint64`, of the newest frame) and
-    `env_frames` (int, the game's own frames that this step took: `action_repeat`, or fewer where
-    the episode ended within it; 0 for a reset).
+    `env_frames` (int, the number of game frames that this step took: `action_repeat`, or fewer if
+    the episode ended earlier; 0 for a reset).
 
     Args:
         num_actions: size of the action space.
-        action_repeat: frames for which an action is held. Only the last of them is seen.
-        max_frames: frames after which an episode is truncated; None leaves that to the game.
+        action_repeat: frames for which an action is held. Only the last of them is observed.
+        max_frames: frames after which an episode is truncated; None: no limit besides the game's.
         render_mode: `"rgb_array"` or None.
 
     Raises:
-        ValueError: if an option has no such value.
+        ValueError: if an option's value is not supported.
     """
 
     def __init__(
@@ -90,7 +91,7 @@ class PixelEnv(gym.Env[NDArray[np.uint8], np.int64], abc.ABC):
 
     @abc.abstractmethod
     def _play(self, action: int, frames: int) -> tuple[int, float, bool]:
-        """Holds an action for so many frames, fewer if the episode ends.
+        """Holds an action for `frames` frames, or fewer if the episode ends.
 
         Returns:
             Frames taken, the sum of their rewards, whether the episode has ended.
@@ -98,7 +99,7 @@ class PixelEnv(gym.Env[NDArray[np.uint8], np.int64], abc.ABC):
 
     @abc.abstractmethod
     def _grey(self) -> NDArray[np.uint8]:
-        """The screen now, or the last there was if the game has ended: uint8 [H, W]."""
+        """The current screen, or the last one if the game has ended: uint8 [H, W]."""
 
     @abc.abstractmethod
     def _rgb(self) -> NDArray[np.uint8]:
@@ -116,7 +117,7 @@ class PixelEnv(gym.Env[NDArray[np.uint8], np.int64], abc.ABC):
         return self._stack.copy(), {"state_key": state_key(frame), "env_frames": 0}
 
     def step(self, action: np.int64) -> tuple[NDArray[np.uint8], float, bool, bool, dict[str, Any]]:
-        """Holds `action` for `action_repeat` frames and shows the last."""
+        """Holds `action` for `action_repeat` frames and returns the last."""
         frames = self.action_repeat
         if self.max_frames is not None:
             frames = min(frames, self.max_frames - self._frames)

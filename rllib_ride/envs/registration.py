@@ -15,23 +15,23 @@ NOISY_TV_ID = "MiniGrid-MultiRoomNoisyTV-N7-S4-v0"
 COLORS_ID = "MiniGrid-MultiRoomColors-N7-S4-v0"
 HELD_OUT_COLORS_ID = "MiniGrid-MultiRoomHeldOutColors-N7-S4-v0"
 
-# The package's own.
+# Registered by the `minigrid` package itself.
 KEY_CORRIDOR_ID = "MiniGrid-KeyCorridorS3R3-v0"
 OBSTRUCTED_MAZE_ID = "MiniGrid-ObstructedMaze-2Dlh-v0"
 
-# Edge of the grid and obstacles, as in the package's ids whose agent starts in a corner. Of those
-# with an agent placed at random the package has the first two.
+# Size of the grid and number of obstacles, as in the package's ids whose agent starts in a corner.
+# With an agent placed at random, the package has only the first two.
 DYNAMIC_OBSTACLES = ((5, 2), (6, 3), (8, 4), (16, 8))
 
 _MODULES = ("minigrid.", "rllib_ride.envs.minigrid_")
 
-# How entry points of this project's environments begin: vector ones of MiniGrid, and the games'.
+# Prefixes of this project's entry points: the vector ones of MiniGrid, and those of the games.
 _MINIGRIDS = "rllib_ride.envs.entry_points:"
 _VIZDOOM = "rllib_ride.envs.vizdoom_my_way_home:VizDoomMyWayHomeEnv"
 _MARIO = "rllib_ride.envs.mario:MarioEnv"
 
 # By the name of the spawn. The packages' own ids (`VizdoomMyWayHome-v1`, `SuperMarioBros-1-1-v0`)
-# are other tasks: other pictures, actions and rewards.
+# are different tasks, with different observations, actions and rewards.
 VIZDOOM_IDS = {
     "sparse": "VizDoomMyWayHome-Sparse-v0",
     "very_sparse": "VizDoomMyWayHome-VerySparse-v0",
@@ -41,17 +41,17 @@ MARIO_ID = "Mario-1-1-v0"
 
 
 def multiroom_id(rooms: int, size: int) -> str:
-    """Id of the task with so many rooms of at most `size` cells an edge, walls counted."""
+    """Id of the task with `rooms` rooms whose edges have at most `size` cells, walls included."""
     return f"MiniGrid-MultiRoom-N{rooms}-S{size}-v0"
 
 
 def dynamic_obstacles_id(size: int) -> str:
-    """Id of the task of `size` x `size` cells, walls counted, with an agent placed at random."""
+    """Id of the task of `size` x `size` cells, walls included, with an agent placed at random."""
     return f"MiniGrid-Dynamic-Obstacles-Random-{size}x{size}-v0"
 
 
 def is_minigrid(env_id: str) -> bool:
-    """Whether `gym.make_vec` makes a `MiniGridVectorEnv` of this id, or `module:id`."""
+    """Whether `gym.make_vec` makes a `MiniGridVectorEnv` for this id, or `module:id`."""
     spec = gym.registry.get(env_id.rpartition(":")[2])
     return spec is not None and str(spec.vector_entry_point).startswith(_MINIGRIDS)
 
@@ -68,11 +68,11 @@ def reports_state_keys(spec: gym.envs.registration.EnvSpec, *, as_vector: bool) 
 
 
 def register() -> None:
-    """Makes the ids known to Gymnasium; a second call changes nothing.
+    """Registers the ids with Gymnasium; a second call changes nothing.
 
-    Every MiniGrid id, the `minigrid` package's own among them, then also has a vector entry point,
-    so that `gym.make_vec(id, num_envs=n)` gives a `MiniGridVectorEnv`, and one more option,
-    `singleton_seed`. `gym.make(id)` still makes the package's environment.
+    Every MiniGrid id, including the `minigrid` package's own, also gets the option `singleton_seed`
+    and a vector entry point, so that `gym.make_vec(id, num_envs=n)` makes a `MiniGridVectorEnv`.
+    `gym.make(id)` still makes the package's environment.
     """
     import minigrid  # noqa: F401  (registers its own ids)
 
@@ -107,7 +107,7 @@ def _register(env_id: str, entry_point: str, kwargs: dict[str, Any]) -> None:
 
 
 def _register_games() -> None:
-    """Their packages are imported when an environment is made, and may be missing until then."""
+    """Registers the games. Their packages are imported only when an environment is made."""
     for spawn, env_id in VIZDOOM_IDS.items():
         _register(env_id, _VIZDOOM, {"spawn": spawn})
     _register(MARIO_ID, _MARIO, {})

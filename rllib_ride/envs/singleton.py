@@ -1,12 +1,12 @@
-"""One level in every episode: the paper's singleton environments, of any MiniGrid id.
+"""The paper's singleton environments, for any MiniGrid id: the same level in every episode.
 
-A level is pinned to one environment object, by giving it a `reset` of its own: no class is changed,
-and `env.unwrapped` is still what the id makes.
+A level is pinned to one environment object by giving that object its own `reset`. No class is
+changed, and `env.unwrapped` is still what the id makes.
 
-This module is also where the entry points of all MiniGrid ids lead, so that `gym.make` has the
-option too: the attribute `<module>.<class>` makes an environment of that class. The class is in the
-name, so an entry point stays a string: `EnvSpec.to_json` goes on working, and nothing is imported
-before it is used.
+The entry points of all MiniGrid ids also lead to this module, so that `gym.make` has the option
+`singleton_seed` too: the attribute `<module>.<class>` makes an environment of that class. The name
+contains the class, so an entry point stays a string: `EnvSpec.to_json` keeps working, and nothing
+is imported before it is used.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gymnasium.utils import seeding
 
 
 def entry_point(package_entry_point: str) -> str:
-    """Where `<module>:<class>` gets the option `singleton_seed`."""
+    """The entry point that adds the option `singleton_seed` to `<module>:<class>`."""
     return f"{__name__}:{package_entry_point.replace(':', '.')}"
 
 
@@ -44,15 +44,15 @@ def _make(cls: type[gym.Env], *, singleton_seed: int | None = None, **kwargs: An
 def pin_level(env: gym.Env, level_seed: int) -> None:
     """Makes every episode of `env` start in the level of `env.reset(seed=level_seed)`.
 
-    Seeds given to `reset` then decide on what happens later in an episode, where chance has a part
-    in it (obstacles that move, say), and no more on the level.
+    Seeds passed to `reset` then no longer determine the level, only the randomness later in an
+    episode, if any (moving obstacles, for example).
 
     Args:
         env: unwrapped.
         level_seed: at least 0.
 
     Raises:
-        ValueError: if the seed is none.
+        ValueError: if the seed is not a whole number of at least 0.
     """
     if isinstance(level_seed, bool) or not isinstance(level_seed, int) or level_seed < 0:
         raise ValueError(
@@ -69,9 +69,9 @@ def _reset_to_level(
     seed: int | None = None,
     options: dict[str, Any] | None = None,
 ) -> tuple[Any, dict[str, Any]]:
-    gym.Env.reset(env, seed=seed)  # Seeds, and does no more.
+    gym.Env.reset(env, seed=seed)  # Only seeds.
     own = env.np_random
-    # Not by the property, which would forget the seed of the environment's own generator.
+    # Not through the property `np_random`, which would forget the seed of the own generator.
     env._np_random, _ = seeding.np_random(level_seed)
     try:
         return type(env).reset(env, options=options)

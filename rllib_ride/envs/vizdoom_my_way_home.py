@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from rllib_ride.envs.pixels import RENDER_MODES, PixelEnv
 from rllib_ride.envs.vizdoom_wad import fixed_spawn
 
-# Ids of the level's spots; None draws one of 17, and a heading, each episode.
+# Ids of the level's spawn spots; None draws one of 17 and a heading each episode.
 SPAWNS = {"dense": None, "sparse": 10, "very_sparse": 15}
 BUTTONS = ("MOVE_FORWARD", "TURN_LEFT", "TURN_RIGHT")
 # The paper's order: forward, left, right, nothing. It says "move" left and right; the environment
@@ -31,11 +31,11 @@ GREY = (0.21, 0.72, 0.07)  # The engine's own weights.
 
 
 class VizDoomMyWayHomeEnv(PixelEnv):
-    """Doom's engine, headless, 160x120.
+    """VizDoom's `my_way_home`, headless, rendered at 160x120.
 
     The reward is 1 at the vest, which ends the episode, and 0 otherwise. An episode is truncated
-    after 2100 frames, however many of them an action takes. The engine runs in a process of its
-    own from the first `reset` to `close`; it dies with this process, too (on Linux).
+    after 2100 frames, whatever the action repeat. The engine runs in its own process from the first
+    `reset` to `close`; on Linux it also ends when this process dies.
 
     Args:
         spawn: `"sparse"` (the room 270 frames from the vest), `"very_sparse"` (350 frames) or
@@ -46,7 +46,7 @@ class VizDoomMyWayHomeEnv(PixelEnv):
 
     Raises:
         gymnasium.error.DependencyNotInstalled: if `vizdoom` is missing.
-        ValueError: if an option has no such value.
+        ValueError: if an option's value is not supported.
     """
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 35}
@@ -71,7 +71,7 @@ class VizDoomMyWayHomeEnv(PixelEnv):
 
     @property
     def pose(self) -> tuple[float, float, float]:
-        """Where the agent is (x, y in the map's units) and looks (degrees, 0 is east)."""
+        """The agent's position (x, y in map units) and heading (degrees, 0 is east)."""
         variable = self._vizdoom.GameVariable
         x, y, angle = (
             self._game.get_game_variable(which)
@@ -87,7 +87,7 @@ class VizDoomMyWayHomeEnv(PixelEnv):
 
     def _begin(self) -> None:
         if self._game is None:
-            # Once it runs, the engine has what it needs open: nothing is left to clean up later.
+            # A running engine has opened all it needs, so the folder can be deleted at once.
             with tempfile.TemporaryDirectory(prefix="rllib_ride_vizdoom_") as folder:
                 self._game = self._start_engine(Path(folder))
         self._game.set_seed(int(self.np_random.integers(2**31)))
@@ -99,7 +99,7 @@ class VizDoomMyWayHomeEnv(PixelEnv):
         taken, found = 0, False
         while taken < frames and not found:
             taken += 1
-            # Drawing takes longer than playing, and only the last frame is looked at.
+            # Rendering takes longer than simulating, and only the last frame is observed.
             self._game.advance_action(1, taken == frames)
             # Nothing but the vest ends the game: there are no enemies, and no time limit is set.
             found = self._game.is_episode_finished()
@@ -110,7 +110,7 @@ class VizDoomMyWayHomeEnv(PixelEnv):
     def _grey(self) -> NDArray[np.uint8]:
         if self.render_mode is None:
             return self._screen
-        # What the engine computes when asked for grey, byte for byte.
+        # Equals the engine's own grey screen, byte for byte.
         red, green, blue = (self._screen[:, :, i] * GREY[i] for i in range(3))
         return (red + green + blue).astype(np.uint8)
 
@@ -125,7 +125,7 @@ class VizDoomMyWayHomeEnv(PixelEnv):
             wad = folder / "my_way_home.wad"
             wad.write_bytes(fixed_spawn(scenario.with_suffix(".wad").read_bytes(), self._spot))
             game.set_doom_scenario_path(str(wad))
-        game.set_doom_config_path(os.devnull)  # It would save its settings at its end.
+        game.set_doom_config_path(os.devnull)  # It would save its settings on exit.
         game.set_vizdoom_path(str(_launcher(folder, Path(self._vizdoom.__file__))))
         game.set_available_buttons([getattr(self._vizdoom.Button, name) for name in BUTTONS])
         game.set_screen_resolution(getattr(self._vizdoom.ScreenResolution, self.resolution))
@@ -138,10 +138,10 @@ class VizDoomMyWayHomeEnv(PixelEnv):
 
 
 def _launcher(folder: Path, package: Path) -> Path:
-    """A script that starts the engine inside `folder`, where it leaves its files.
+    """Writes a script that starts the engine inside `folder`, where the engine puts its files.
 
-    An engine whose parent was killed waits for ever and heeds no SIGTERM. On Linux the kernel is
-    asked to kill it with the parent.
+    An engine whose parent was killed waits forever and ignores SIGTERM. On Linux, `setpriv` asks
+    the kernel to kill it with its parent.
     """
     command = [str(package.with_name("vizdoom"))]
     if setpriv := shutil.which("setpriv"):

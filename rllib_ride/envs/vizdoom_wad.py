@@ -1,11 +1,11 @@
-"""The `my_way_home` level of the `vizdoom` package, with the spawn of one's choice.
+"""Fixes the spawn spot in the `my_way_home` level of the `vizdoom` package.
 
 Doom levels come in WAD files. This one's script draws one of 17 spots (their ids are 10 to 26) and
 a heading when an episode starts. `fixed_spawn` changes three numbers of the compiled script: the
-first id of the draw, how many there are to draw from, and the largest heading. The level is
-untouched, and so is the package's file.
+first id of the draw, the number of ids to draw from, and the largest heading. The level itself and
+the package's file stay unchanged.
 
-The numbers are found by what surrounds them in the `BEHAVIOR` lump (format ACSe: see "ACS0 object
+The numbers are found by the bytes around them in the `BEHAVIOR` lump (format ACSe: see "ACS0 object
 format" on the ZDoom wiki), which is compiled from
 
     int map_point_start_id = 10;
@@ -32,16 +32,16 @@ _RANDOM_ANGLE = _ANGLE.pack(b"\xb0\x00\x00", 3, 1 << 16, b"\x39\xf0\x24")
 
 
 def fixed_spawn(wad: bytes, spot: int) -> bytes:
-    """The level with every episode started at one spot, looking east.
+    """Returns the level with every episode starting at one spot, facing east.
 
-    East is the heading 0, that of the level's own player start.
+    East is heading 0, as at the level's own player start.
 
     Args:
-        wad: what `my_way_home.wad` of the package holds.
+        wad: contents of the package's `my_way_home.wad`.
         spot: id of the spot, one of `SPOTS`.
 
     Raises:
-        ValueError: if there is no such spot or the file is not the one known.
+        ValueError: if there is no such spot or the file is not the known one.
     """
     if spot not in SPOTS:
         raise ValueError(f"spot {spot}: expected {SPOTS.start} to {SPOTS.stop - 1}")

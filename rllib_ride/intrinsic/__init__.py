@@ -1,4 +1,4 @@
-"""The maths of intrinsic rewards in plain PyTorch: imports no Ray, runs in any training loop."""
+"""Intrinsic rewards in plain PyTorch: imports no Ray and runs in any training loop."""
 
 from rllib_ride.intrinsic.count import Count
 from rllib_ride.intrinsic.counts import EpisodicCounter, hash_observations

@@ -1,8 +1,8 @@
-"""Intrinsic rewards as pure functions, one a paper, in the paper's symbols.
+"""Intrinsic rewards as pure functions, in the notation of their papers.
 
-Each returns one number a transition, before the coefficient w_ir. Transition t leads from s_t to
-s_{t+1}. Leading axes "..." are any that all arguments share, as [T, B] or [n]. Nothing here knows
-about networks, masks or gradients.
+Each returns one reward per transition, not yet multiplied by the coefficient w_ir. Transition t
+leads from s_t to s_{t+1}. "..." stands for any leading axes that all arguments share, such as
+[T, B] or [n]. Nothing here knows about networks, masks or gradients.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ def ride(phi: Tensor, phi_next: Tensor, n_ep: Tensor) -> Tensor:
     Args:
         phi: phi(s_t), [..., D].
         phi_next: phi(s_{t+1}), [..., D].
-        n_ep: N_ep(s_{t+1}), [...], visits of the reached state in this episode, the visit just
-            made included: a first visit has 1.
+        n_ep: N_ep(s_{t+1}), [...], visits to the reached state in this episode, including this one
+            (1 on the first visit).
 
     Returns:
         [...].
@@ -62,8 +62,8 @@ def icm(phi_hat_next: Tensor, phi_next: Tensor, *, squared: bool) -> Tensor:
     """ICM: r_t = ||phi_hat(s_{t+1}) - phi(s_{t+1})||_2, or its square.
 
     Source: Pathak et al., "Curiosity-driven Exploration by Self-supervised Prediction", ICML 2017,
-    equation 6, of which RIDE's text keeps the square and leaves the factor eta / 2 to w_ir; the
-    code released with RIDE has the plain norm.
+    equation 6. RIDE's text keeps the square and leaves the factor eta / 2 to w_ir; the code
+    released with RIDE uses the norm without squaring it.
 
     Args:
         phi_hat_next: the forward model's prediction, [..., D].
@@ -81,11 +81,11 @@ def rnd(prediction: Tensor, target: Tensor) -> Tensor:
     """RND: r_t = ||f_hat(s_{t+1}) - f(s_{t+1})||_2.
 
     Source: Burda et al., "Exploration by Random Network Distillation", ICLR 2019, section 2.2,
-    which squares it and normalises it; the plain norm is that of the code released with RIDE.
+    which squares the error and normalises it. The plain norm follows the code released with RIDE.
 
     Args:
-        prediction: f_hat(s_{t+1}), of the trained network, [..., D].
-        target: f(s_{t+1}), of the random one, [..., D].
+        prediction: f_hat(s_{t+1}), output of the trained predictor, [..., D].
+        target: f(s_{t+1}), output of the fixed random network, [..., D].
 
     Returns:
         [...].
@@ -97,12 +97,11 @@ def count(n: Tensor) -> Tensor:
     """Count: r_t = 1 / sqrt(N(s_{t+1})).
 
     Source: Strehl and Littman, "An analysis of model-based Interval Estimation for Markov Decision
-    Processes", JCSS 2008, the bonus of MBIE-EB, as Bellemare et al., "Unifying Count-Based
+    Processes", JCSS 2008, the bonus of MBIE-EB. Bellemare et al., "Unifying Count-Based
     Exploration and Intrinsic Motivation", NeurIPS 2016, brought it to deep RL.
 
     Args:
-        n: N(s_{t+1}), [...], visits of the reached state in all of training, the visit just made
-            included.
+        n: N(s_{t+1}), [...], visits to the reached state in all of training, including this one.
 
     Returns:
         [...].
@@ -114,13 +113,13 @@ def noveld(novelty: Tensor, novelty_next: Tensor, n_ep: Tensor, *, alpha: float)
     """NovelD: r_t = max(nov(s_{t+1}) - alpha nov(s_t), 0) * 1[N_ep(s_{t+1}) = 1].
 
     Source: Zhang et al., "NovelD: A Simple yet Effective Exploration Criterion", NeurIPS 2021, the
-    definition of the intrinsic reward, with nov(s) the `rnd` of s.
+    definition of the intrinsic reward. The novelty nov(s) is RND's error on s (`rnd`).
 
     Args:
         novelty: nov(s_t), [...].
         novelty_next: nov(s_{t+1}), [...].
         n_ep: N_ep(s_{t+1}), [...], as in `ride`.
-        alpha: how much of the novelty of the state left is taken off.
+        alpha: the share of nov(s_t) that is subtracted.
 
     Returns:
         [...].
@@ -135,19 +134,20 @@ def e3b(phi: Tensor, c: Tensor) -> Tensor:
     Source: Henaff et al., "Exploration via Elliptical Episodic Bonuses", NeurIPS 2022, the
     definition of the bonus.
 
-    For S states at once and without an inverse: det C_t = det C_{t-1} (1 + b_t) by the determinant
-    lemma, and the leading minors of the [S, S] matrix I + Phi C_0^{-1} Phi^T are det C_t / det C_0,
-    so that the diagonal of its Cholesky factor holds sqrt(1 + b_t).
+    Computes all S bonuses at once, without an inverse. By the matrix determinant lemma,
+    det C_t = det C_{t-1} (1 + b_t). The leading principal minors of the [S, S] matrix
+    I + Phi C_0^{-1} Phi^T are det C_t / det C_0, so the diagonal of its Cholesky factor holds
+    sqrt(1 + b_t).
 
     Args:
-        phi: phi(s_1) to phi(s_S), [..., S, D], an episode's states in order; of double precision,
-            for small b_t are differences of numbers near 1.
+        phi: phi(s_1) to phi(s_S), [..., S, D], an episode's states in order. Use float64: a small
+            b_t is the difference of two numbers near 1.
         c: C_0, [..., D, D], lambda I plus phi phi^T of each state before s_1.
 
     Returns:
         b_1 to b_S, [..., S].
     """
-    # cholesky_ex: unlike cholesky, it makes NaN of NaN, which the caller can name the source of.
+    # Unlike cholesky, cholesky_ex returns NaN for NaN, and the caller can report its source.
     root = torch.linalg.cholesky_ex(c).L  # [..., D, D]
     whitened = torch.linalg.solve_triangular(root, phi.mT, upper=False)  # [..., D, S]
     gram = whitened.mT @ whitened  # [..., S, S]

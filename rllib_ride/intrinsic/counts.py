@@ -1,4 +1,4 @@
-"""Episodic visit counts N_ep(s), kept beside the environments by whoever steps them."""
+"""Episodic visit counts N_ep(s), kept by the code that steps the environments."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from numpy.typing import NDArray
 
 
 class EpisodicCounter:
-    """Counts, for each of N environments, the visits of each state in its running episode.
+    """Counts the visits to each state in the current episode of each of N environments.
 
-    N_ep counts the visit just made, so a first visit returns 1, and an episode's first observation
-    is itself a visit:
+    A count includes the current visit, so a first visit returns 1. An episode's first observation
+    is a visit too:
 
-        counter.reset(started)                 # [N] bool: these have begun a new episode
-        counter.visit(keys, started)           # ... and are in their first state
-        n_ep = counter.visit(keys)             # [N]: after every step of all of them
+        counter.reset(started)                 # [N] bool: environments that began an episode
+        counter.visit(keys, started)           # ... their first state
+        n_ep = counter.visit(keys)             # [N], after every step of all environments
 
-    Fragments of an episode need no call: counts go on until `reset`. On the step on which
-    an environment only resets itself, `reset` comes before the visit.
+    Counts continue across rollout fragments, until `reset`. With next-step autoreset, call `reset`
+    before `visit` on the step that only resets an environment.
 
     Args:
         num_envs: N.
@@ -27,7 +27,7 @@ class EpisodicCounter:
         self._visits: list[dict[int, int]] = [{} for _ in range(num_envs)]
 
     def reset(self, env_mask: NDArray[np.bool_]) -> None:
-        """Forgets the episodes of the environments where `env_mask` [N] is True."""
+        """Clears the counts of the environments where `env_mask` [N] is True."""
         for visits, begins in zip(self._visits, env_mask.tolist(), strict=True):
             if begins:
                 visits.clear()
@@ -35,14 +35,14 @@ class EpisodicCounter:
     def visit(
         self, keys: NDArray[np.uint64], mask: NDArray[np.bool_] | None = None
     ) -> NDArray[np.int64]:
-        """Records one visit in each environment, or each where `mask` is True.
+        """Records one visit in each environment, or only in those where `mask` is True.
 
         Args:
-            keys: [N], one key a state, such as `hash_observations` makes.
-            mask: [N]; elsewhere nothing is recorded and the count returned is 0. None: all.
+            keys: [N], the state's key in each environment, such as from `hash_observations`.
+            mask: [N]; where False, nothing is recorded and the count returned is 0. None: all True.
 
         Returns:
-            N_ep, [N], the visit just made included.
+            N_ep, [N], including this visit.
         """
         counts = np.zeros(len(self._visits), dtype=np.int64)
         masked = [True] * len(self._visits) if mask is None else mask.tolist()
@@ -55,11 +55,11 @@ class EpisodicCounter:
 
 
 def hash_observations(obs: NDArray) -> NDArray[np.uint64]:
-    """A 64-bit key for each of N observations, the same in every process and run.
+    """Hashes each of N observations to a 64-bit key that is equal in every process and run.
 
-    Each 8-byte word of an observation is offset by a number of its own and scrambled, the results
-    are added up and scrambled again. For states met in an episode, under a million, the chance that
-    any two of different content share a key is below 1 in 10^7.
+    Adds a position-dependent offset to each 8-byte word of an observation, scrambles the words,
+    sums them and scrambles the sum. Among the states of an episode, fewer than a million, the
+    probability that any two different ones share a key is below 1e-7.
 
     Args:
         obs: [N, ...], any fixed-size dtype.
@@ -74,13 +74,15 @@ def hash_observations(obs: NDArray) -> NDArray[np.uint64]:
     padded[:, : rows.shape[1]] = rows
     words = padded.view("<u8")  # [N, words]
 
-    # Without an offset of its own, a word would count the same wherever it stands.
+    # Without the offsets, the key would not depend on the order of the words.
     offsets = scramble(np.arange(1, num_words + 1, dtype=np.uint64))  # [words]
     return scramble(scramble(words + offsets).sum(axis=1, dtype=np.uint64))  # [N]
 
 
 def scramble(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """SplitMix64's step and finaliser: one-to-one on 64 bits, each bit in moves about half out.
+    """SplitMix64's step and finaliser: a 64-bit bijection with good mixing.
+
+    Flipping one input bit flips about half of the output bits.
 
     Source: Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014.
     """

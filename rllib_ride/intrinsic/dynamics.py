@@ -1,7 +1,7 @@
-"""The embedding of RIDE, of its ablations and of ICM, and the two models that train it.
+"""The embedding of RIDE, its ablations and ICM, and the forward and inverse models that train it.
 
-Source: Pathak et al., "Curiosity-driven Exploration by Self-supervised Prediction", ICML 2017, as
-section 3 of RIDE (ICLR 2020) takes it over.
+Source: Pathak et al., "Curiosity-driven Exploration by Self-supervised Prediction", ICML 2017;
+RIDE (ICLR 2020) adopts it in section 3.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from rllib_ride.intrinsic.transitions import Transitions
 
 
 class DynamicsMethod(IntrinsicMethod):
-    """A method whose embedding learns by a forward and an inverse model; it lacks the bonus only.
+    """Base class of methods that train an embedding by a forward and an inverse model.
+
+    Subclasses add `bonus`.
 
     Args:
-        observation_space: any that `Embedding` takes.
-        action_space: Discrete, counted from 0, or Box.
+        observation_space: any that `Embedding` supports.
+        action_space: Discrete with `start=0`, or Box.
         forward_loss_coef: w_fw, the weight of the forward model's loss.
         inverse_loss_coef: w_inv, the weight of the inverse model's loss.
 
@@ -49,8 +51,8 @@ class DynamicsMethod(IntrinsicMethod):
     def loss(self, transitions: Transitions) -> tuple[Tensor, dict[str, Tensor]]:
         """w_fw * L_fw + w_inv * L_inv, summed over time, averaged over the batch.
 
-        Logs `forward_loss` and `inverse_loss` with their weights, and `impact`, the mean of
-        ||phi(s_{t+1}) - phi(s_t)||_2: RIDE's bonus without its counts.
+        Logs `forward_loss` and `inverse_loss`, both weighted, and `impact`, the mean of
+        ||phi(s_{t+1}) - phi(s_t)||_2: RIDE's bonus without the episodic counts.
         """
         phi, phi_next = transitions.embed(self.embedding)  # [n, D] each
         actions = transitions.pack(transitions.actions)  # [n, ...]

@@ -14,22 +14,23 @@ from rllib_ride.intrinsic.method import IntrinsicMethod
 from rllib_ride.intrinsic.networks import Embedding, InverseModel
 from rllib_ride.intrinsic.transitions import Transitions
 
-NUM_STATES = 128  # whose bonuses are found together: time and memory grow with the square
+NUM_STATES = 128  # states whose bonuses are computed at once; time and memory grow with its square
 
 
 class E3b(IntrinsicMethod):
-    """Pays for states unlike those of the episode so far, in an embedding of what actions change.
+    """Rewards states unlike those of the episode so far, in an embedding of what actions change.
 
-    The covariances C of the running episodes are kept from batch to batch, and are not in
-    `state_dict`: an episode that the module does not know begins with the first state it sees.
-    docs/methods/e3b.md tells the whole of it.
+    The covariance C of each running episode is kept from batch to batch, but not in `state_dict`:
+    an episode that the module does not know is treated as beginning with the first state it sees.
+    See docs/methods/e3b.md.
 
     Args:
-        observation_space: any that `Embedding` takes.
-        action_space: Discrete, counted from 0, or Box.
-        ridge: lambda, of C = lambda I before an episode's first state.
+        observation_space: any that `Embedding` supports.
+        action_space: Discrete with `start=0`, or Box.
+        ridge: lambda; C = lambda I before an episode's first state.
         inverse_loss_coef: w_inv, the weight of the inverse model's loss.
-        num_episodes: whose C is kept at most, those met last; at least as many as go on at a time.
+        num_episodes: the number of episodes whose C is kept, the most recently seen ones. Should
+            be at least the number of episodes that run at the same time.
 
     Raises:
         ValueError: a space is not supported, or `num_episodes` is below 1.
@@ -51,18 +52,18 @@ class E3b(IntrinsicMethod):
         self.num_episodes = num_episodes
         self.embedding = Embedding(observation_space)
         self.inverse_model = InverseModel(self.embedding.num_features, action_space)
-        self._covariances: OrderedDict[int, Tensor] = OrderedDict()  # by episode, each [D, D]
-        self._covariances_before = self._covariances  # the last bonus
+        self._covariances: OrderedDict[int, Tensor] = OrderedDict()  # by episode id, [D, D] each
+        self._covariances_before = self._covariances  # as before the last `bonus`
         self._has_forgotten = False
 
     @torch.no_grad()
     def bonus(self, transitions: Transitions) -> Tensor:
         """phi^T C^{-1} phi of each state reached, [T, B]; 0 at padding.
 
-        Enters the states left into their episodes' C: asking twice enters them twice. C is of
-        double precision here, see `bonuses.e3b`, and of single where it is kept.
+        Adds the start state s_t of each transition to its episode's C: calling this twice adds
+        them twice. C is computed in float64 (see `bonuses.e3b`) and kept in float32.
         """
-        self._covariances_before = self._covariances.copy()  # each matrix is replaced, not changed
+        self._covariances_before = self._covariances.copy()  # shallow: matrices are never modified
         phi = self._states(transitions)  # [T+1, B, D]
         bonus = phi.new_zeros(transitions.mask.shape)  # [T, B]
         for rows in _waves(transitions):
@@ -71,7 +72,7 @@ class E3b(IntrinsicMethod):
             c = torch.stack([self._take(*row) for row in zip(episodes, begins, strict=True)])
             bonus[:, rows], c = _pay(phi[:, rows], transitions.mask[:, rows], c)
             for episode, matrix in zip(episodes, c.float(), strict=True):
-                self._covariances[episode] = matrix.clone()  # a view would hold all of c
+                self._covariances[episode] = matrix.clone()  # a view would keep all of c alive
         self._forget(transitions)
         return torch.where(transitions.mask, bonus.float(), 0.0)
 
@@ -89,11 +90,11 @@ class E3b(IntrinsicMethod):
         return loss, {"inverse_loss": loss.detach()}
 
     def take_back(self) -> None:
-        """Takes the last bonus's states out of their episodes' C."""
+        """Removes the states that the last `bonus` added to C."""
         self._covariances = self._covariances_before
 
     def _states(self, transitions: Transitions) -> Tensor:
-        """The embedding of each state, [T+1, B, D] of double precision; 0 where there is none."""
+        """The embedding of each state, float64 [T+1, B, D]; 0 at padding."""
         mask = transitions.mask
         phi, phi_next = (x.double() for x in transitions.embed(self.embedding))  # [n, D] each
         states = phi.new_zeros(len(mask) + 1, mask.shape[1], phi.shape[-1])  # [T+1, B, D]
@@ -102,7 +103,7 @@ class E3b(IntrinsicMethod):
         return states
 
     def _take(self, episode: int, begins: bool) -> Tensor:
-        """C of an episode's states so far, [D, D], out of those kept."""
+        """Removes and returns an episode's C, float64 [D, D]; lambda I if new or not kept."""
         c = self._covariances.pop(episode, None)
         if c is None and not begins and self._has_forgotten:
             warnings.warn(
@@ -117,7 +118,7 @@ class E3b(IntrinsicMethod):
         return c.to(device, torch.float64)
 
     def _forget(self, transitions: Transitions) -> None:
-        """Drops the episodes that end with a batch, and those met least recently if too many."""
+        """Drops the episodes that ended with a batch, then the least recently seen if too many."""
         if transitions.ended is not None:
             for episode in transitions.episode_ids[transitions.ended].tolist():
                 self._covariances.pop(episode, None)
@@ -127,9 +128,10 @@ class E3b(IntrinsicMethod):
 
 
 def _pay(phi: Tensor, mask: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
-    """The bonuses of W sequences, and their C with the states left.
+    """Computes the bonuses of W sequences, and their C updated by the start states.
 
-    The last state of a sequence is paid for, and is left with the first step of the next one.
+    A sequence's last state is rewarded but not added to C: it is the start state of the episode's
+    next sequence.
 
     Args:
         phi: [T+1, W, D].
@@ -137,7 +139,7 @@ def _pay(phi: Tensor, mask: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
         c: [W, D, D].
 
     Returns:
-        [T, W] and [W, D, D].
+        The bonuses, [T, W], and C, [W, D, D].
     """
     left = torch.where(mask.unsqueeze(-1), phi[:-1], 0.0).transpose(0, 1)  # [W, T, D]
     bonus = []
@@ -150,7 +152,7 @@ def _pay(phi: Tensor, mask: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _waves(transitions: Transitions) -> list[list[int]]:
-    """The columns of a batch in groups, each with an episode's next sequence: in order of time."""
+    """Groups the columns of a batch, in order of time: one sequence per episode in each group."""
     waves: list[list[int]] = []
     num_sequences: Counter[int] = Counter()
     episodes = transitions.episode_ids.tolist()

@@ -14,17 +14,17 @@ from rllib_ride.intrinsic.transitions import Transitions
 
 
 class Icm(DynamicsMethod):
-    """Pays for steps whose outcome the forward model predicts badly.
+    """Rewards transitions whose next state the forward model predicts badly.
 
-    docs/methods/icm.md tells the whole of it; `DynamicsMethod`, how it learns.
+    See docs/methods/icm.md, and `DynamicsMethod` for the losses.
 
     Args:
-        observation_space: as `DynamicsMethod`'s.
-        action_space: as `DynamicsMethod`'s.
-        distance: of the prediction from the state reached, `"released"`: the norm, as in the code
-            that RIDE's authors released; `"paper"`: its square, as in the text of RIDE.
-        forward_loss_coef: as `DynamicsMethod`'s.
-        inverse_loss_coef: as `DynamicsMethod`'s.
+        observation_space: see `DynamicsMethod`.
+        action_space: see `DynamicsMethod`.
+        distance: between the predicted and the reached state. `"released"`: the norm, as in the
+            code that RIDE's authors released. `"paper"`: its square, as in the text of RIDE.
+        forward_loss_coef: see `DynamicsMethod`.
+        inverse_loss_coef: see `DynamicsMethod`.
 
     Raises:
         ValueError: a space or `distance` is not supported.

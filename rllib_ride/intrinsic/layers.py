@@ -1,7 +1,7 @@
-"""The layers that the paper's networks are made of, initialised as in the authors' released code.
+"""The layers of the paper's networks, initialised as in the authors' released code.
 
-Source: RIDE (ICLR 2020), appendix "Network Architectures". The width of a grid's last convolution
-and the initialisation are those of the released code; the text leaves them open.
+Source: RIDE (ICLR 2020), appendix "Network Architectures". The text leaves open the initialisation
+and, for grids, the width of the last convolution; both follow the released code.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class Convolutions(nn.Sequential):
 
     Args:
         image_shape: (H, W, C).
-        grid_filters: filters of each convolution where both sides are under 32 cells; larger
-            images have 4 of 32.
+        grid_filters: filters of each convolution if both sides are under 32 cells. Larger images
+            get 4 convolutions of 32 filters.
 
     Attributes:
-        is_grid: whether the image is small enough to be a grid of cells.
+        is_grid: whether both sides are under 32, as of a grid of cells.
         num_features: D, the size of the flattened output.
     """
 
@@ -58,7 +58,7 @@ class Convolutions(nn.Sequential):
         """Floating-point images [..., H, W, C] -> [..., D]."""
         leading = images.shape[:-3]
         images = images.reshape(-1, *self.image_shape)  # [N, H, W, C]
-        # The authors swap axes 1 and 3, so that height and width change places as well.
+        # Swapping axes 1 and 3, as the authors do, also exchanges height and width.
         images = images.transpose(1, 3)  # [N, C, W, H]
         # This memory layout halves the time of a learner step on pixels (CPU); values are the same.
         images = images.contiguous(memory_format=torch.channels_last)
@@ -67,10 +67,10 @@ class Convolutions(nn.Sequential):
 
 
 class HalvingConv2d(nn.Conv2d):
-    """The convolution of 3x3, stride 2, padding 1, quicker where all it sees are 2x2 cells.
+    """A 3x3 convolution with stride 2 and padding 1, with a faster path for 2x2 inputs.
 
-    Five of its nine weights then meet nothing but padding, and the other four are a linear layer:
-    a fifth of the time of the embedding's training step on MiniGrid (CPU).
+    On a 2x2 input, five of the nine weights meet only padding and the other four form a linear
+    layer. This saves a fifth of the embedding's training step on MiniGrid (CPU).
     """
 
     def forward(self, x: Tensor) -> Tensor:
@@ -83,12 +83,12 @@ class HalvingConv2d(nn.Conv2d):
 
 
 def hidden_layer(num_inputs: int) -> nn.Linear:
-    """Of 256 units, to be followed by ReLU or ELU."""
+    """A linear layer of 256 units, to be followed by ReLU or ELU."""
     return orthogonal(nn.Linear(num_inputs, HIDDEN_SIZE), gain=nn.init.calculate_gain("relu"))
 
 
 def output_layer(num_outputs: int) -> nn.Linear:
-    """From a hidden layer to numbers of any size."""
+    """A linear layer from a hidden layer to unbounded outputs."""
     return orthogonal(nn.Linear(HIDDEN_SIZE, num_outputs), gain=1.0)
 
 

@@ -1,4 +1,4 @@
-"""The losses that train the embedding, and the way the paper reduces them to a number."""
+"""The losses that train the embedding, and the paper's reduction of them to a scalar."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from torch import Tensor
 
 
 def forward_error(phi_hat_next: Tensor, phi_next: Tensor) -> Tensor:
-    """Of the forward model: L_fw = ||phi_hat(s_{t+1}) - phi(s_{t+1})||_2 of each transition.
+    """The forward loss of each transition: L_fw = ||phi_hat(s_{t+1}) - phi(s_{t+1})||_2.
 
-    The norm, as the authors' code has it; the text of the paper (section 3) squares it.
+    The norm follows the authors' code; the text of the paper (section 3) squares it.
 
     Args:
         phi_hat_next: the forward model's prediction, [..., D].
-        phi_next: phi(s_{t+1}), [..., D]. It is trained too: both ends carry the gradient.
+        phi_next: phi(s_{t+1}), [..., D]. Not detached: the loss trains it too.
 
     Returns:
         [...].
@@ -24,7 +24,7 @@ def forward_error(phi_hat_next: Tensor, phi_next: Tensor) -> Tensor:
 
 
 def inverse_error(logits: Tensor, actions: Tensor) -> Tensor:
-    """Of the inverse model: L_inv = CrossEntropy(a_hat_t, a_t) of each transition.
+    """The inverse loss of each transition: L_inv = CrossEntropy(a_hat_t, a_t).
 
     Source: paper, section 3, for discrete actions.
 
@@ -40,11 +40,11 @@ def inverse_error(logits: Tensor, actions: Tensor) -> Tensor:
 
 
 def inverse_squared_error(prediction: Tensor, actions: Tensor) -> Tensor:
-    """Of the inverse model on a Box: L_inv = ||a_hat_t - a_t||_2^2 of each transition.
+    """The inverse loss of each transition for a Box: L_inv = ||a_hat_t - a_t||_2^2.
 
-    ICM (section 2.2) takes the cross-entropy of discrete actions as their likelihood. This is the
-    same for a Gaussian of variance 1/2 in each of A numbers, but for a constant; a sum over them,
-    for each is as much of the action as it would be alone.
+    ICM (section 2.2) derives the cross-entropy of discrete actions from their likelihood. Up to a
+    constant, this is the negative log-likelihood of a Gaussian with variance 1/2 in each of the A
+    components. It sums over components, so that each weighs as much as it would alone.
 
     Args:
         prediction: the inverse model's output, [..., A].
@@ -57,18 +57,18 @@ def inverse_squared_error(prediction: Tensor, actions: Tensor) -> Tensor:
 
 
 def sum_over_time_mean_over_batch(x: Tensor, mask: Tensor) -> Tensor:
-    """Sum over time of the mean over the batch, as T times the mean over real transitions.
+    """Sums over time and averages over the batch, as T times the mean over real transitions.
 
-    Without padding the two are one. With padding, a transition weighs the same wherever it lies: a
+    Without padding the two are equal. With padding, every real transition has the same weight: a
     sequence cut short by an episode's end neither dilutes nor inflates the others.
 
     Args:
-        x: [T, B], T the unroll length that short sequences are padded to.
-        mask: [T, B] bool, True where there is a real transition.
+        x: [T, B], where T is the unroll length that short sequences are padded to.
+        mask: [T, B] bool, True at real transitions.
     """
     return x.shape[0] * mean_over_transitions(x, mask)
 
 
 def mean_over_transitions(x: Tensor, mask: Tensor) -> Tensor:
-    """Mean of x [T, B] where mask [T, B] is True; 0 if it is nowhere."""
+    """Mean of x [T, B] where mask [T, B] is True; 0 if the mask is all False."""
     return torch.where(mask, x, 0.0).sum() / mask.sum().clamp(min=1)

@@ -1,4 +1,4 @@
-"""What every intrinsic reward is to the rest of the package."""
+"""The interface of an intrinsic reward to the rest of the package."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from rllib_ride.intrinsic.transitions import Transitions
 
 
 class IntrinsicMethod(nn.Module, ABC):
-    """An intrinsic reward: the networks it owns, its bonus, and the loss that trains them.
+    """An intrinsic reward: its networks, its bonus, and the loss that trains the networks.
 
-    A new method is one subclass in one file. Its networks are its child modules: each has its own
-    optimizer and gradient clip, and a parameter outside of them is not trained, nor is a frozen one
-    (`requires_grad=False`). It may have none, with a loss of 0. Options are keyword arguments of
-    the constructor with good defaults:
+    A new method is one subclass in one file. Its networks are its child modules, each with its own
+    optimizer and gradient clip. Parameters outside of child modules are not trained, and neither
+    are frozen ones (`requires_grad=False`). A method may have no networks and a loss of 0. Options
+    are keyword arguments of the constructor, with good defaults:
 
     >>> import torch
     >>> from rllib_ride.intrinsic import Embedding, IntrinsicMethod, losses, register_method
@@ -46,17 +46,17 @@ class IntrinsicMethod(nn.Module, ABC):
     >>> register_method("reconstruction", Reconstruction)
 
     Args:
-        observation_space: of one environment, as the method is to see it.
-        action_space: of one environment.
+        observation_space: of a single environment, as the method receives its observations.
+        action_space: of a single environment.
 
     Attributes:
-        needs_episodic_counts: True if `bonus` reads `transitions.episodic_counts`; if False, nobody
-            need count and the field may hold anything.
-        needs_state_keys: the same of `transitions.state_keys`.
-        shares_policy_embedding: True if `share` is to be given the policy's embedding, which the
-            method's loss then trains as well.
-        entropy_coeff: the weight of the policy's entropy, if the method is defined with one;
-            None leaves it to the algorithm.
+        needs_episodic_counts: True if `bonus` reads `transitions.episodic_counts`. If False, no
+            counts need to be kept and the field may hold anything.
+        needs_state_keys: the same for `transitions.state_keys`.
+        shares_policy_embedding: True if the method has a method `share` that takes the policy's
+            embedding. The method's loss then trains that embedding too.
+        entropy_coeff: the policy's entropy coefficient, if it is part of the method; None leaves it
+            to the algorithm.
     """
 
     needs_episodic_counts: ClassVar[bool] = False
@@ -74,20 +74,20 @@ class IntrinsicMethod(nn.Module, ABC):
         """The intrinsic reward of each transition, before the coefficient.
 
         Returns:
-            [T, B], without gradient, 0 at padding (as `transitions.unpack` gives it).
+            [T, B], without gradient, 0 at padding (as `transitions.unpack` returns it).
         """
 
     @abstractmethod
     def loss(self, transitions: Transitions) -> tuple[Tensor, dict[str, Tensor]]:
-        """What the method's networks minimise: summed over time, averaged over the batch.
+        """The loss of the method's networks, summed over time and averaged over the batch.
 
         Returns:
-            The loss, coefficients included, and what to log: scalars by name, without gradient.
+            The loss, including its coefficients, and scalars to log by name, without gradient.
         """
 
     def take_back(self) -> None:
-        """Forgets what the last `bonus` noted of its transitions: nothing was learned from them.
+        """Undoes what the last `bonus` remembered of its transitions.
 
-        For methods whose `bonus` remembers something from batch to batch. Called at most once after
-        a `bonus`, when an update is skipped because a number in it is not finite.
+        For methods whose `bonus` keeps state from batch to batch. Called at most once after a
+        `bonus`, when an update is skipped because a number in it is not finite.
         """

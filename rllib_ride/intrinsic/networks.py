@@ -1,8 +1,8 @@
 """The networks of the paper: state embedding, forward model and inverse model.
 
 Source: RIDE (ICLR 2020), sections 3 and 4 and appendix "Network Architectures"; the width of the
-models' hidden layer is that of the authors' released code. The paper has images and discrete
-actions; what stands in for them on other spaces is this package's.
+models' hidden layer is that of the authors' released code. The paper covers images and discrete
+actions; the networks for other spaces are this package's own.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from rllib_ride.intrinsic.spaces import (
     num_actions,
 )
 
-VECTOR_FEATURES = 128  # as many as the paper has for a MiniGrid view
+VECTOR_FEATURES = 128  # as for a MiniGrid view in the paper
 
 
 class PolicyEmbedding(nn.Module):
     """The convolutions of the paper's policy: 3x3, stride 2, padding 1, 32 filters, ELU.
 
-    Grids (both sides under 32 cells) get 3 of them, larger images 4. Not divided by 255, as the
-    embedding's input is.
+    Grids (both sides under 32 cells) get 3 convolutions, larger images 4. Unlike `Embedding`, it
+    does not divide its input by 255.
 
     Args:
         observation_space: Box of images, (H, W, C).
@@ -70,11 +70,11 @@ class Embedding(nn.Module):
     | larger images | 4 convolutions of 32 filters | 42x42x4: 288 |
     | Box (n,) or (n, m), Discrete | fully connected, 256 and 128 units | 128 |
 
-    Bytes (a Box of uint8) are divided by 255. Other numbers are taken as they are: observations far
-    from -1 to 1 are for the user to scale, as with `gymnasium.wrappers.RescaleObservation`.
+    Observations of a uint8 Box are divided by 255; all others are used as they are. Scale those far
+    outside [-1, 1] yourself, for example with `gymnasium.wrappers.RescaleObservation`.
 
     Args:
-        observation_space: of the kinds above.
+        observation_space: a space in the table.
 
     Attributes:
         num_features: D, the size of phi.
@@ -87,7 +87,7 @@ class Embedding(nn.Module):
         super().__init__()
         check_observation_space(observation_space)
         self.observation_space = observation_space
-        # By the space, not by the tensors: bytes may have been made floats on the way.
+        # Decided by the space, not the tensor: uint8 observations may arrive as floats.
         self.divisor = 255.0 if is_bytes(observation_space) else 1.0
         self.is_image = is_image(observation_space)
         if self.is_image:
@@ -118,7 +118,7 @@ class ForwardModel(nn.Module):
 
     Args:
         num_features: D, the size of phi.
-        action_space: Discrete, counted from 0, or Box.
+        action_space: Discrete with `start=0`, or Box.
 
     Raises:
         ValueError: the action space is something else.
@@ -139,11 +139,11 @@ class ForwardModel(nn.Module):
 
 
 class InverseModel(nn.Module):
-    """Tells which action was taken between two states: a_hat_t = f_inv(phi(s_t), phi(s_{t+1})).
+    """Predicts the action taken between two states: a_hat_t = f_inv(phi(s_t), phi(s_{t+1})).
 
     Args:
         num_features: D, the size of phi.
-        action_space: Discrete, counted from 0, or Box.
+        action_space: Discrete with `start=0`, or Box.
 
     Raises:
         ValueError: the action space is something else.
@@ -156,13 +156,13 @@ class InverseModel(nn.Module):
         self.out = output_layer(num_actions(action_space))
 
     def forward(self, phi: Tensor, phi_next: Tensor) -> Tensor:
-        """[..., D], [..., D] -> [..., A], a logit for each action, or the numbers in a Box."""
+        """[..., D], [..., D] -> [..., A]: logits of Discrete actions, or a Box action's values."""
         hidden = torch.relu(self.hidden(torch.cat((phi, phi_next), dim=-1)))  # [..., 256]
         prediction: Tensor = self.out(hidden)  # [..., A]
         return prediction
 
     def error(self, phi: Tensor, phi_next: Tensor, actions: Tensor) -> Tensor:
-        """L_inv: cross-entropy of Discrete actions, squared error of those in a Box.
+        """L_inv: cross-entropy for Discrete actions, squared error for Box actions.
 
         Args:
             phi: phi(s_t), [..., D].

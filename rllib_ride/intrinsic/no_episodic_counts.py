@@ -13,10 +13,9 @@ from rllib_ride.intrinsic.transitions import Transitions
 
 
 class NoEpisodicCounts(DynamicsMethod):
-    """RIDE's impact alone: going back and forth between two states is paid every time.
+    """RIDE's impact alone: going back and forth between two states is rewarded every time.
 
-    docs/methods/ablations.md tells the whole of it; `DynamicsMethod`, what it takes and how it
-    learns.
+    See docs/methods/ablations.md, and `DynamicsMethod` for the arguments and the losses.
     """
 
     @torch.no_grad()
@@ -27,6 +26,6 @@ class NoEpisodicCounts(DynamicsMethod):
 
 
 class NoEntropyNoEpisodicCounts(NoEpisodicCounts):
-    """The same bonus, for a policy whose entropy is not rewarded."""
+    """The same bonus, and a policy loss without an entropy term."""
 
     entropy_coeff: ClassVar[float | None] = 0.0

@@ -14,15 +14,15 @@ from rllib_ride.intrinsic.transitions import Transitions
 
 
 class NovelD(Rnd):
-    """Pays for stepping out of the known: where RND's novelty rises, once an episode.
+    """Rewards transitions on which RND's novelty rises, at a state's first visit in the episode.
 
-    docs/methods/noveld.md tells the whole of it; `Rnd`, how it learns.
+    See docs/methods/noveld.md, and `Rnd` for the loss.
 
     Args:
-        observation_space: as `Rnd`'s.
-        action_space: of any kind, it is not read.
-        alpha: the share of the novelty of the state left that is taken off.
-        loss_coef: as `Rnd`'s.
+        observation_space: see `Rnd`.
+        action_space: any; not used.
+        alpha: the share of nov(s_t) that is subtracted from nov(s_{t+1}).
+        loss_coef: see `Rnd`.
 
     Raises:
         ValueError: the observation space is not supported.
@@ -42,7 +42,7 @@ class NovelD(Rnd):
 
     @torch.no_grad()
     def bonus(self, transitions: Transitions) -> Tensor:
-        """The rise of novelty of each transition, [T, B]; 0 where it is none and at padding."""
+        """The rise in novelty of each transition, [T, B]; 0 for falls, revisits and padding."""
         novelty, novelty_next = transitions.embed(self.novelty)  # [n] each
         n_ep = transitions.pack(transitions.episodic_counts)  # [n]
         return transitions.unpack(bonuses.noveld(novelty, novelty_next, n_ep, alpha=self.alpha))

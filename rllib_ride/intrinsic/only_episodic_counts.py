@@ -13,13 +13,13 @@ from rllib_ride.intrinsic.transitions import Transitions
 
 
 class OnlyEpisodicCounts(IntrinsicMethod):
-    """RIDE's counts alone: pays for states that are new in this episode, whatever they are.
+    """RIDE's episodic counts alone: rewards states rarely visited in this episode.
 
-    Nothing is learned, so there are no networks. docs/methods/ablations.md tells the whole of it.
+    Nothing is learned, so there are no networks. See docs/methods/ablations.md.
 
     Args:
-        observation_space: of any kind, it is not read.
-        action_space: of any kind, it is not read.
+        observation_space: any; not used.
+        action_space: any; not used.
     """
 
     needs_episodic_counts: ClassVar[bool] = True
@@ -31,5 +31,5 @@ class OnlyEpisodicCounts(IntrinsicMethod):
         return transitions.unpack(bonuses.only_episodic_counts(n_ep))
 
     def loss(self, transitions: Transitions) -> tuple[Tensor, dict[str, Tensor]]:
-        """0: there is nothing to learn, nor to log."""
+        """0: nothing is learned or logged."""
         return torch.zeros((), device=transitions.mask.device), {}

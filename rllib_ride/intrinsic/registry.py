@@ -1,4 +1,4 @@
-"""The methods by name, those of this package and a user's own."""
+"""The registry of methods by name: those of this package and those that users register."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ _METHODS: dict[str, type[IntrinsicMethod] | None] = {
 
 
 def methods() -> list[str]:
-    """The names that `get_method` knows, sorted."""
+    """The registered names, sorted."""
     return sorted(_METHODS)
 
 
 def get_method(name: str) -> type[IntrinsicMethod] | None:
-    """The class registered as `name`; None for "none", which is to train without a bonus.
+    """The class registered as `name`; None for "none", which trains without a bonus.
 
     Args:
-        name: of a method, or `module:name` where importing the module registers it.
+        name: a registered name, or `module:name` if importing `module` registers `name`.
 
     Raises:
         ValueError: there is no such method, or no such module.
@@ -51,7 +51,7 @@ def get_method(name: str) -> type[IntrinsicMethod] | None:
     if module:
         try:
             importlib.import_module(module)
-        except (ImportError, TypeError, ValueError) as error:  # the latter for no name of a module
+        except (ImportError, TypeError, ValueError) as error:  # the last two: not a module's name
             raise ValueError(f"method '{module}:{name}': {error}") from error
     if name in _METHODS:
         return _METHODS[name]
@@ -59,7 +59,7 @@ def get_method(name: str) -> type[IntrinsicMethod] | None:
 
 
 def register_method(name: str, cls: type[IntrinsicMethod]) -> None:
-    """Makes `cls` known as `name`. The same class may be registered again, as a notebook does.
+    """Registers `cls` as `name`. Registering the same class again is allowed, as in a notebook.
 
     Raises:
         TypeError: `cls` is not a subclass of IntrinsicMethod.

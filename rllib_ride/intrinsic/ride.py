@@ -13,9 +13,9 @@ from rllib_ride.intrinsic.transitions import Transitions
 
 
 class Ride(DynamicsMethod):
-    """Pays for steps that change the embedded state much, less so for states seen this episode.
+    """Rewards change of the embedded state, divided by the root of the episodic visit count.
 
-    docs/methods/ride.md tells the whole of it; `DynamicsMethod`, what it takes and how it learns.
+    See docs/methods/ride.md, and `DynamicsMethod` for the arguments and the losses.
     """
 
     needs_episodic_counts: ClassVar[bool] = True

@@ -15,14 +15,13 @@ from rllib_ride.intrinsic.transitions import Transitions
 
 
 class RideRawObservations(IntrinsicMethod):
-    """Pays for steps that change what is seen much, less so for states seen this episode.
+    """Rewards change of the observation, divided by the root of the episodic visit count.
 
-    Nothing is learned, so there are no networks. docs/methods/ride_raw_observations.md tells the
-    whole of it.
+    Nothing is learned, so there are no networks. See docs/methods/ride_raw_observations.md.
 
     Args:
-        observation_space: any that `Embedding` takes.
-        action_space: of any kind, it is not read.
+        observation_space: any that `Embedding` supports.
+        action_space: any; not used.
 
     Raises:
         ValueError: the observation space is not supported.
@@ -33,17 +32,17 @@ class RideRawObservations(IntrinsicMethod):
     def __init__(self, observation_space: gym.Space, action_space: gym.Space) -> None:
         super().__init__(observation_space, action_space)
         check_observation_space(observation_space)
-        self.divisor = 255.0 if is_bytes(observation_space) else 1.0  # as `Embedding`'s
+        self.divisor = 255.0 if is_bytes(observation_space) else 1.0  # as in `Embedding`
 
     @torch.no_grad()
     def bonus(self, transitions: Transitions) -> Tensor:
-        """Change of each transition over the root of N_ep, [T, B]; 0 at padding."""
+        """||s_{t+1} - s_t||_2 / sqrt(N_ep) of each transition, [T, B]; 0 at padding."""
         s, s_next = transitions.embed(self._vectors)  # [n, D] each
         n_ep = transitions.pack(transitions.episodic_counts)  # [n]
         return transitions.unpack(bonuses.ride(s, s_next, n_ep))
 
     def loss(self, transitions: Transitions) -> tuple[Tensor, dict[str, Tensor]]:
-        """0: there is nothing to learn, nor to log."""
+        """0: nothing is learned or logged."""
         return torch.zeros((), device=transitions.mask.device), {}
 
     def _vectors(self, obs: Tensor) -> Tensor:

@@ -13,13 +13,13 @@ from rllib_ride.intrinsic.transitions import Transitions
 
 
 class Rnd(IntrinsicMethod):
-    """Pays for states on which a trained network has not yet learned to imitate a random one.
+    """Rewards states on which the predictor has not yet learned to match a fixed random network.
 
-    docs/methods/rnd.md tells the whole of it.
+    See docs/methods/rnd.md.
 
     Args:
-        observation_space: any that `Embedding` takes.
-        action_space: of any kind, it is not read.
+        observation_space: any that `Embedding` supports.
+        action_space: any; not used.
         loss_coef: w_rnd, the weight of the predictor's loss.
 
     Raises:

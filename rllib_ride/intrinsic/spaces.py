@@ -1,14 +1,14 @@
-"""What observation and action spaces the networks can be built on, and samples of them as vectors.
+"""The observation and action spaces that the networks support, and their samples as vectors.
 
-| observations | are to the networks |
+| observations | seen by the networks as |
 |---|---|
 | Box (H, W, C), channels last | images |
 | Box (n,) or (n, m) | vectors, flattened |
 | Discrete | one-hot vectors |
 
-| actions | are to the networks |
+| actions | seen by the networks as |
 |---|---|
-| Discrete, counted from 0 | one-hot vectors |
+| Discrete with `start=0` | one-hot vectors |
 | Box of any shape | vectors, flattened |
 """
 
@@ -27,10 +27,10 @@ _ACTIONS = "a Discrete counted from 0 or a Box"
 
 
 def check_observation_space(observation_space: gym.Space) -> None:
-    """Refuses an observation space that no embedding can be built on.
+    """Rejects observation spaces that `Embedding` does not support.
 
     Raises:
-        ValueError: the message says what the space is and what would be right.
+        ValueError: the message names the space and the supported ones.
     """
     if isinstance(observation_space, gym.spaces.Discrete):
         return
@@ -52,10 +52,10 @@ def check_observation_space(observation_space: gym.Space) -> None:
 
 
 def check_action_space(action_space: gym.Space) -> None:
-    """Refuses an action space that no forward and inverse model can be built on.
+    """Rejects action spaces that the forward and inverse models do not support.
 
     Raises:
-        ValueError: the message says what the space is and what would be right.
+        ValueError: the message names the space and the supported ones.
     """
     counted_from_0 = isinstance(action_space, gym.spaces.Discrete) and action_space.start == 0
     if not (counted_from_0 or isinstance(action_space, gym.spaces.Box)):
@@ -68,7 +68,7 @@ def is_image(observation_space: gym.Space) -> bool:
 
 
 def is_bytes(observation_space: gym.Space) -> bool:
-    """Whether observations are numbers from 0 to 255, as pixels and cells of a grid are."""
+    """Whether observations are uint8, as pixels and the cells of a grid are."""
     return isinstance(observation_space, gym.spaces.Box) and observation_space.dtype == np.uint8
 
 
@@ -76,7 +76,7 @@ def image_shape(observation_space: gym.Space) -> tuple[int, int, int]:
     """The (H, W, C) of a channel-last image space.
 
     Raises:
-        ValueError: the space is something else; the message says what and what would be right.
+        ValueError: the space is something else; the message names it and what is supported.
     """
     wanted = "a Box of images, shape (H, W, C) with the channels last"
     if not isinstance(observation_space, gym.spaces.Box):
@@ -93,7 +93,7 @@ def image_shape(observation_space: gym.Space) -> tuple[int, int, int]:
 
 
 def num_actions(action_space: gym.Space) -> int:
-    """A, the size of an action as a vector: how many there are in a Discrete, or numbers in a Box.
+    """A, the size of an action as a vector: `n` of a Discrete, the number of values in a Box.
 
     Raises:
         ValueError: the space is something else.
@@ -103,11 +103,11 @@ def num_actions(action_space: gym.Space) -> int:
 
 
 def flatten(x: Tensor, space: gym.Space) -> Tensor:
-    """Samples of a Discrete or Box as vectors, each as `gymnasium.spaces.flatten` makes them.
+    """Flattens samples of a Discrete or Box, each as `gymnasium.spaces.flatten` does.
 
     Args:
-        x: [..., *space.shape], any dtype; integers [...] of a Discrete.
-        space: what they are samples of.
+        x: [..., *space.shape], any dtype; integers [...] if Discrete.
+        space: the samples' space.
 
     Returns:
         [..., n] float32, one-hot if the space is Discrete.

@@ -11,24 +11,23 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Transitions:
-    """T transitions of each of B sequences, time-major; transition t leads from obs[t] to obs[t+1].
+    """B sequences of T transitions, time-major; transition t leads from obs[t] to obs[t+1].
 
-    No sequence crosses an episode's end: a shorter one is padded, and `mask` says where. Where
-    episodes are short that is most of the batch, so methods compute on the n real transitions alone
-    (`pack`, `embed`) and lay the results out again (`unpack`).
+    No sequence crosses an episode's end. Shorter sequences are padded, as `mask` shows. With short
+    episodes most of the batch is padding, so methods compute on the n real transitions only
+    (`pack`, `embed`) and then restore the layout (`unpack`).
 
     Attributes:
-        obs: [T+1, B, *observation], integers [T+1, B] where they are Discrete.
-        actions: a_t, [T, B] integers where they are Discrete, [T, B, *action] floats of a Box.
-        episodic_counts: N_ep(s_{t+1}), [T, B] numbers, the visit just made included.
-        mask: [T, B] bool, True where there is a real transition. What the other fields hold at
-            padding does not matter.
-        state_keys: of s_{t+1}, [T, B] 64-bit integers, equal for what counts as one state.
-        episode_ids: [B] 64-bit integers; an episode longer than T comes in several sequences, in
-            one batch or in successive ones, all of one id.
+        obs: [T+1, B, *observation]; integers [T+1, B] if Discrete.
+        actions: a_t, integers [T, B] if Discrete, floats [T, B, *action] if a Box.
+        episodic_counts: N_ep(s_{t+1}), [T, B] numbers, including the visit by this transition.
+        mask: [T, B] bool, True at real transitions. At padding the other fields may hold anything.
+        state_keys: of s_{t+1}, [T, B] 64-bit integers; equal keys count as the same state.
+        episode_ids: [B] 64-bit integers. An episode longer than T spans several sequences with the
+            same id, in one batch or in successive ones.
         t_started: [B] integers, the step of its episode at which each sequence begins.
         ended: [B] bool, True where an episode is known to end with its sequence; None if that is
-            known of none.
+            not known of any.
 
     Raises:
         ValueError: the shapes do not fit together, or the mask is not bool.
@@ -68,14 +67,14 @@ class Transitions:
             raise ValueError(f"Transitions.mask is {self.mask.dtype}, want torch.bool")
 
     def for_one_update(self) -> Transitions:
-        """The same transitions, keeping what an embedding gives: loss and bonus share its pass.
+        """A copy that caches embeddings, so that loss and bonus share one forward pass.
 
-        Until the weights change, and no longer: the next update makes its own.
+        Valid until the weights change: make a new copy for each update.
         """
         return replace(self, _embedded={})
 
     def pack(self, x: Tensor) -> Tensor:
-        """The n real transitions of x alone: [T, B, ...] -> [n, ...]."""
+        """Selects the n real transitions of x: [T, B, ...] -> [n, ...]."""
         return x[self.mask]
 
     def unpack(self, x: Tensor) -> Tensor:
@@ -85,10 +84,10 @@ class Transitions:
     def embed(self, embedding: Callable[[Tensor], Tensor]) -> tuple[Tensor, Tensor]:
         """Embeds the states at both ends of each real transition: phi(s_t), phi(s_{t+1}).
 
-        Each state is embedded once, in one call, and no padding is.
+        Embeds each state once, in a single call, without padding.
 
         Args:
-            embedding: from [..., *observation] to [..., D].
+            embedding: maps [..., *observation] to [..., D].
 
         Returns:
             [n, D] each, in the order of `pack`.
@@ -99,5 +98,5 @@ class Transitions:
         phi = kept.get(embedding)  # [states, D]
         if phi is None or (torch.is_grad_enabled() and not phi.requires_grad):
             phi = kept[embedding] = embedding(self.obs[is_state])
-        row = (is_state.flatten().cumsum(0) - 1).view_as(is_state)  # [T+1, B], of each state in phi
+        row = (is_state.flatten().cumsum(0) - 1).view_as(is_state)  # [T+1, B], each state's in phi
         return phi.index_select(0, self.pack(row[:-1])), phi.index_select(0, self.pack(row[1:]))

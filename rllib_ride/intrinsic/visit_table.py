@@ -1,4 +1,4 @@
-"""How often each state was visited over the whole of training, in 8 bytes a state."""
+"""A hash table that counts the visits to each state over all of training, in 8 bytes a slot."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from rllib_ride.compiled import compiled
 from rllib_ride.intrinsic.counts import scramble
 
-# A slot holds one state as fingerprint * 2^23 + count, an int64; 0 is an empty slot. Signed, as
-# numba, like NumPy, makes floats of signed and unsigned integers that meet.
+# A slot is an int64, fingerprint * 2^23 + count; 0 is an empty slot. Signed, because numba, like
+# NumPy, promotes a mix of signed and unsigned 64-bit integers to float.
 _COUNT_BITS = 23
 _MAX_COUNT = 2**_COUNT_BITS - 1
 
@@ -18,18 +18,19 @@ _MOST_SLOTS = 2**27
 
 
 class VisitTable:
-    """Counts the visits of states by their keys: a hash table with open addressing.
+    """Counts visits to states by their keys, in a hash table with open addressing.
 
-    A state is known by `fingerprint_bits` of its scrambled key, so that with n states in the table
-    a new one is taken for one of them with a probability of n / 2^fingerprint_bits: 1 in 11,000 at
-    1e8 states. Its place follows from its fingerprint, so the table grows from what it holds: it
-    doubles when three quarters full. At `max_slots` it has no room to grow (1 GiB and 1e8 states by
-    default): states that are not in it then are not entered, and each of their visits is a first.
+    A state is identified by a fingerprint, `fingerprint_bits` of its scrambled key. With n states
+    in the table, a new one is mistaken for one of them with probability n / 2^fingerprint_bits:
+    1 in 11,000 at 1e8 states. The fingerprint determines the slot, so the table can grow without
+    the keys: it doubles when three quarters full. At `max_slots` (by default 1 GiB, room for 1e8
+    states) it stops growing. Further states are not entered, and each visit to them counts as the
+    first.
 
-    Counts end at 8,388,607.
+    Counts saturate at 8,388,607.
 
     Args:
-        max_slots: a power of two, the size to which the table grows.
+        max_slots: a power of two, the size up to which the table grows.
         fingerprint_bits: from log2 of `max_slots` to 40.
     """
 
@@ -44,13 +45,13 @@ class VisitTable:
         return self._num_states
 
     def visit(self, keys: NDArray[np.integer]) -> NDArray[np.int64]:
-        """Records one visit of each state, one after the other.
+        """Records one visit to each state, in order.
 
         Args:
-            keys: [n], one 64-bit integer a state, such as `hash_observations` makes.
+            keys: [n], a 64-bit integer per state, such as from `hash_observations`.
 
         Returns:
-            How often each was visited so far, the visit just made included, [n].
+            The number of visits to each so far, including this one, [n].
         """
         fingerprints = self._fingerprints(keys)
         counts = np.ones(len(keys), dtype=np.int64)
@@ -65,24 +66,24 @@ class VisitTable:
             self._resize(2 * len(self._slots), self._slots)
 
     def take_back(self, keys: NDArray[np.integer]) -> None:
-        """Undoes one visit of each state; states without a visit left are no longer in the table.
+        """Undoes one visit to each state; removes states that have no visits left.
 
         Args:
-            keys: [n], as `visit` had them. Those that a full table had no room for are passed over.
+            keys: [n], as passed to `visit`. States that a full table had no room for are skipped.
         """
         self._num_states = _unvisit(self._slots, self._fingerprints(keys))
-        # Slots have become empty at which searches for others would end: all are entered anew.
+        # The slots emptied would end searches for other states too early: re-enter all states.
         self._resize(len(self._slots), self._slots)
 
     def entries(self) -> NDArray[np.int32]:
-        """What the table holds, [len(self), 2], to be saved: `load` reads it.
+        """The table's contents to save, [len(self), 2]; `load` reads them.
 
-        Pairs of int32, for RLlib makes int32 of the int64 in a module's state.
+        Each int64 is split into two int32, because RLlib casts int64 in a module's state to int32.
         """
         return _occupied(self._slots).view(np.int32).reshape(-1, 2)
 
     def load(self, entries: NDArray[np.int32]) -> None:
-        """Replaces what the table holds by the `entries` of another of the same fingerprints."""
+        """Replaces the contents by the `entries` of a table with the same `fingerprint_bits`."""
         states = np.ascontiguousarray(entries, dtype=np.int32).view(np.int64)[:, 0]
         num_slots = min(_FEWEST_SLOTS, self._max_slots)
         while _room(num_slots) < len(states):
@@ -91,7 +92,7 @@ class VisitTable:
         self._num_states = len(states)
 
     def _fingerprints(self, keys: NDArray[np.integer]) -> NDArray[np.int64]:
-        """By which states are known, [n]."""
+        """The fingerprints that identify the states, [n]."""
         scrambled = scramble(keys.astype(np.uint64))
         return (scrambled >> np.uint64(64 - self._fingerprint_bits)).astype(np.int64)
 
@@ -102,7 +103,7 @@ class VisitTable:
 
 
 def _room(num_slots: int) -> int:
-    """How many states a table holds before searches in it get long."""
+    """How many states a table may hold; with more, searches in it get long."""
     return num_slots * 3 // 4
 
 
@@ -115,12 +116,12 @@ def _visit(
     room: int,
     is_largest: bool,
 ) -> tuple[int, int]:
-    """Visits from `start` on, to the end or to where there is no room for a new state.
+    """Records visits from index `start` to the end, or to a new state that finds no room.
 
-    Writes to `slots`, and to `counts` the visits of states that are in the table.
+    Updates `slots`, and sets `counts` for the states that were already in the table.
 
     Returns:
-        Up to where it came, and the number of states that it added.
+        The index at which it stopped, and the number of states added.
     """
     added = 0
     for i in range(start, len(fingerprints)):
@@ -140,10 +141,10 @@ def _visit(
 
 @compiled
 def _unvisit(slots: NDArray[np.int64], fingerprints: NDArray[np.int64]) -> int:
-    """Counts one visit less of each state, empties the slots of those without one.
+    """Subtracts one visit from each state, and empties the slots of states without visits.
 
     Returns:
-        The number of states that are left.
+        The number of states left.
     """
     for fingerprint in fingerprints:
         slot = _find(slots, fingerprint)
@@ -160,7 +161,7 @@ def _unvisit(slots: NDArray[np.int64], fingerprints: NDArray[np.int64]) -> int:
 
 @compiled
 def _enter(slots: NDArray[np.int64], states: NDArray[np.int64]) -> None:
-    """Puts states, and empty slots among them, from one table into a larger, empty one."""
+    """Enters the states of another table into an empty one; `states` may contain empty slots."""
     for state in states:
         if state != 0:
             slots[_find(slots, state >> _COUNT_BITS)] = state
@@ -168,7 +169,7 @@ def _enter(slots: NDArray[np.int64], states: NDArray[np.int64]) -> None:
 
 @compiled
 def _occupied(slots: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The states in the slots. A mask would take an eighth of the table's memory for a moment."""
+    """The occupied slots. A boolean mask would briefly need another eighth of the memory."""
     num_states = 0
     for state in slots:
         num_states += state != 0
@@ -183,7 +184,7 @@ def _occupied(slots: NDArray[np.int64]) -> NDArray[np.int64]:
 
 @compiled
 def _find(slots: NDArray[np.int64], fingerprint: int) -> int:
-    """The slot that a state is in, or the empty one that it belongs in."""
+    """The slot that holds a state, or the empty slot where it belongs."""
     last = len(slots) - 1
     slot = fingerprint & last
     while slots[slot] != 0 and slots[slot] >> _COUNT_BITS != fingerprint:

@@ -1,4 +1,4 @@
-"""Changing colours: which ones a level has, and that held-out ones are never seen in training."""
+"""Changing colours: a level's colours, and that training never shows held-out colours."""
 
 import collections
 
@@ -20,7 +20,7 @@ def colors_id(request):
 
 
 def levels(env_id, number):
-    """Colours by type of object, of the levels of so many episodes."""
+    """Colours by type of object in the levels of `number` episodes."""
     env = gym.make(env_id).unwrapped
     env.reset(seed=0)
     for _ in range(number):
@@ -60,7 +60,7 @@ def test_no_color_of_the_other_set_is_anywhere_in_thousands_of_levels(colors_id)
 
 
 def test_no_held_out_color_is_ever_observed_in_training(make_vec):
-    """What the policy gets, over resets and steps; 0 stands for red and for no colour alike."""
+    """Tests the policy's observations, over resets and steps; 0 is red as well as no colour."""
     env = make_vec(COLORS_ID, 32, max_episode_steps=10)
     allowed = {COLOR_TO_IDX[color] for color in TRAINING_COLORS}
     rng = np.random.default_rng(0)

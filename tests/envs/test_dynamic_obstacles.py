@@ -1,4 +1,4 @@
-"""DynamicObstacles as in the paper: random start, and a collision that costs 1 and ends it."""
+"""DynamicObstacles as in the paper: random start; a collision costs 1 and ends the episode."""
 
 import gymnasium as gym
 import numpy as np
@@ -36,7 +36,7 @@ def test_the_agent_starts_anywhere_but_on_the_goal(task):
     env.reset(seed=0)
     places, directions = set(), set()
     cells = (size - 2) ** 2 - 1
-    for _ in range(12 * cells):  # Of so many draws one in 160,000 leaves a given cell out.
+    for _ in range(12 * cells):  # A given cell is missed with a chance of 1 in 160,000.
         places.add(tuple(map(int, env.agent_pos)))
         directions.add(int(env.agent_dir))
         env.reset()
@@ -64,7 +64,7 @@ def test_a_collision_costs_one_and_ends_the_episode(task, make_vec):
             elif forward and fronts[i] is not None and fronts[i].type == "goal":
                 assert 0 < rewards[i] <= 1 and terminated[i]
                 goals += 1
-            elif forward and fronts[i] is not None:  # A wall: the package takes it for a collision.
+            elif forward and fronts[i] is not None:  # A wall: for the package, a collision.
                 assert (rewards[i], terminated[i]) == (-1.0, True)
             else:
                 assert (rewards[i], terminated[i]) == (0.0, False)

@@ -1,4 +1,4 @@
-"""Each of the paper's MiniGrid tasks against Gymnasium's contract, made by `gym.make`."""
+"""Each of the paper's MiniGrid tasks, made by `gym.make`, obeys Gymnasium's contract."""
 
 import gymnasium as gym
 import numpy as np
@@ -7,13 +7,13 @@ from gymnasium.utils.env_checker import check_env
 
 from rllib_ride.envs.catalog import PAPER_TASKS
 
-# Levels of N12-S10 take the package a quarter of a second each.
+# Without N12-S10: the package takes a quarter of a second for each of its levels.
 TASKS = [task for task in PAPER_TASKS if "N12-S10" not in task.id]
 
 
 @pytest.fixture(params=TASKS, ids=lambda task: f"{task.id}{dict(task.options) or ''}")
 def make_env(request):
-    """Makes the task with more options, closed after the test."""
+    """Makes the task with further options; closes it after the test."""
     made = []
 
     def make(**kwargs):
@@ -27,12 +27,12 @@ def make_env(request):
 
 @pytest.mark.filterwarnings("error::UserWarning")
 def test_gymnasium_s_checker_is_content(make_env):
-    # Of the render modes it tries "human" too, which needs a display; pictures are tested below.
+    # The render check also tries "human", which needs a display; images are tested below.
     check_env(make_env(render_mode="rgb_array").unwrapped, skip_render_check=True)
 
 
 def trajectory(env, seed, steps=60):
-    """What is seen and paid over a fixed play, ends of episodes and their resets included."""
+    """Observations, rewards and episode ends for fixed actions, including automatic resets."""
     actions = np.random.default_rng(1).integers(env.action_space.n, size=steps)
     obs, _ = env.reset(seed=seed)
     seen = [obs["image"].tobytes(), obs["direction"], obs["mission"]]

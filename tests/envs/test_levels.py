@@ -1,4 +1,4 @@
-"""What the registered ids make: rooms, step limits, and levels that can be solved."""
+"""What the registered ids make: rooms, step limits, and solvable levels."""
 
 import re
 
@@ -10,7 +10,7 @@ from helpers.minigrid_solver import is_solvable
 from rllib_ride.envs.catalog import PAPER_TASKS
 from rllib_ride.envs.registration import MULTIROOM, multiroom_id
 
-# Misnamed by the package for as long as the id has been there; it points to v1.
+# The package has always misnamed this id; it refers to v1.
 MISNAMED = {"MiniGrid-MultiRoom-N4-S5-v0": 6}
 MULTIROOM_IDS = sorted(env_id for env_id in gym.registry if "-MultiRoom-" in env_id)
 

@@ -1,4 +1,4 @@
-"""Super Mario Bros 1-1: one task, whichever version of the package is installed."""
+"""Super Mario Bros 1-1: the same task with either version of the package."""
 
 import subprocess
 import sys
@@ -62,7 +62,7 @@ def test_actions_are_all_that_the_pad_can_usefully_do():
 def test_both_versions_of_the_package_play_alike(
     make, action_repeat, actions, frames, total, x, dead, key
 ):
-    """Measured with version 7.4 and with version 9.1: equal."""
+    """The expected values were measured with versions 7.4 and 9.1; they are equal."""
     steps = play(make(action_repeat=action_repeat), actions)
     *_, terminated, truncated, last = steps[-1]
     assert sum(infos["env_frames"] for *_, infos in steps) == frames

@@ -1,4 +1,4 @@
-"""MultiRoom's compiled levels: those of the package, and the same draws for what comes after."""
+"""MultiRoom's compiled levels equal the package's, and so does the generator afterwards."""
 
 import pickle
 
@@ -14,7 +14,7 @@ from rllib_ride.envs.multiroom_levels import gen_grid, has_package_levels
 
 MULTIROOM_IDS = sorted(env_id for env_id in gym.registry if "-MultiRoom-" in env_id)
 N7S4, N12S10 = "MiniGrid-MultiRoom-N7-S4-v0", "MiniGrid-MultiRoom-N12-S10-v0"
-# The package takes 10 ms and 150 ms for a level of these, 1 ms or less for one of the others.
+# The package takes 10 ms and 150 ms for a level of these, and at most 1 ms for the others.
 FEW_SEEDS = {"MiniGrid-MultiRoom-N10-S10-v0": 30, N12S10: 6}
 
 
@@ -23,7 +23,7 @@ def seeds_for(env_id, start=0, times=1):
 
 
 def level_of(env):
-    """All there is of a level, and the state of the generator after it."""
+    """Everything in a level, and the state of the generator after it."""
     return {
         "grid": env.grid.encode().tolist(),
         "objects": [obj and (vars(obj), obj.see_behind()) for obj in env.grid.grid],
@@ -54,7 +54,7 @@ def assert_equal_levels(ours, package, seeds, resets):
 def test_levels_and_generator_equal_the_package(env_id, make_vec):
     (ours,), package = make_vec(env_id, 1).envs, gym.make(env_id).unwrapped
     states = assert_equal_levels(ours, package, seeds_for(env_id), resets=3)
-    # PCG64 gives 64 bits, a draw takes 32: the other half waits, or not, when a level begins.
+    # PCG64 yields 64 bits and a draw uses 32. Tests levels with and without a buffered half.
     assert {state["has_uint32"] for state in states} == {0, 1}
 
 
@@ -79,7 +79,7 @@ def test_other_sizes_equal_the_package(options, make_vec):
 
 
 def test_a_level_after_other_draws_equals_the_package(make_vec):
-    """As of a task that draws between resets, wherever that leaves the generator."""
+    """As in a task that draws between resets, with the generator in any state after it."""
     (ours,), package = make_vec(N7S4, 1).envs, MultiRoomEnv(7, 7, 4)
     for draws in range(6):
         for env in (ours, package):
@@ -138,6 +138,6 @@ def test_the_vector_environment_uses_the_compiled_levels(make_vec):
 
 
 def test_compiled_code_comes_back_from_rooms_that_do_not_fit():
-    """So that Ctrl-C ends it, as it ends the package's endless search."""
+    """So that Ctrl-C can end the search, as it ends the package's endless one."""
     rooms = np.empty((60, 6), np.int64)
     assert not multiroom_levels._place_rooms(np.random.default_rng(0), rooms, 10, 25, 25)

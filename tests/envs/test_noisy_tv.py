@@ -1,4 +1,4 @@
-"""The noisy TV: an object like others, whose colour one action redraws."""
+"""The noisy TV: an ordinary object whose colour one action redraws."""
 
 import collections
 
@@ -169,7 +169,7 @@ def test_wrong_options_are_refused(options, told):
 
 
 def watch_tv(rng, env):
-    """Actions with many draws, and many a pickup and drop."""
+    """Random actions with many redraws, pickups and drops."""
     # left, right, forward, pickup, drop, toggle, done
     weights = [0.1, 0.1, 0.2, 0.2, 0.15, 0.05, 0.2]
     return rng.choice(7, size=env.num_envs, p=weights)

@@ -1,4 +1,4 @@
-"""Byte for byte what Gymnasium's SyncVectorEnv over the package's environments gives."""
+"""Equals Gymnasium's SyncVectorEnv of the package's environments, byte for byte."""
 
 import gymnasium as gym
 import numpy as np
@@ -13,7 +13,7 @@ from rllib_ride.envs.minigrid_effects import Effect, step_effect
 
 
 def skip_if_it_cannot_reset(package):
-    """The wheel of minigrid 3.2.0 lacks the pictures its WFC levels are made from."""
+    """The wheel of minigrid 3.2.0 lacks the images that its WFC levels are generated from."""
     try:
         package.reset()
     except (gym.error.DependencyNotInstalled, FileNotFoundError) as error:
@@ -22,7 +22,7 @@ def skip_if_it_cannot_reset(package):
 
 @pytest.mark.filterwarnings("ignore:.*out of date")
 def test_every_id_equals_the_package(package_id, make_vec):
-    # Episodes are cut after 19 steps: views right after an automatic reset are compared too.
+    # Episodes are truncated after 19 steps, to also compare views after an automatic reset.
     options = {"num_envs": 2, "max_episode_steps": 19}
     ours = make_vec(package_id, **options)
     package = make_vec(package_id, mode="sync", **options)
@@ -54,7 +54,7 @@ def test_view_options_equal_the_package(size, see_through_walls, make_vec):
 
 
 def test_doors_boxes_keys_and_balls_are_followed(make_vec):
-    """One long play of a task that has them all; that it used them is asserted."""
+    """A long play of a task that has them all; asserts that all were used."""
     ours = make_vec("MiniGrid-ObstructedMaze-1Dlhb-v0", 16, max_steps=500)
     package = make_vec("MiniGrid-ObstructedMaze-1Dlhb-v0", 16, mode="sync", max_steps=500)
     assert_equal_play(ours, package, steps=450, seed=3)
@@ -80,7 +80,7 @@ def test_dict_observation_equals_the_package(make_vec):
 
 
 class ShiftingWalls(MiniGridEnv):
-    """A user's class: its step changes the grid after its view was taken, and has an info."""
+    """A user's class: `step` changes the grid after taking the view, and returns an info."""
 
     def __init__(self, **kwargs):
         super().__init__(
@@ -121,7 +121,7 @@ def test_a_class_nobody_has_looked_at_shows_its_own_views(make_vec):
 
 @pytest.mark.filterwarnings("ignore:.*out of date")
 def test_every_class_of_the_package_has_been_looked_at(package_id):
-    """So that every registered id takes the batched view."""
+    """So that every registered id uses the batched view."""
     env = gym.make(package_id)
     assert step_effect(type(env.unwrapped)) is not Effect.UNKNOWN
     env.close()

@@ -1,4 +1,4 @@
-"""The picture, the action repeat, the stack and the state key, on a game that counts its frames."""
+"""Resizing, action repeat, frame stack and state key, on a game that counts its frames."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ from rllib_ride.envs.pixels import PixelEnv, shrink, state_key
 
 
 class CountingGame(PixelEnv):
-    """Its screen is as bright as the frames played; it ends after `end` of them, if ever.
+    """A game whose brightness is the number of frames played; ends after `end` frames, if given.
 
     The reward of frame t is t.
     """
@@ -52,7 +52,7 @@ def play(env, steps):
 @pytest.mark.parametrize(("height", "width"), [(84, 126), (120, 160), (240, 256)])
 def test_a_pixel_is_the_mean_of_those_under_it(height, width):
     grey = np.random.default_rng(0).integers(256, size=(height, width), dtype=np.uint8)
-    # Row or column of the small picture under which the centre of each pixel lies.
+    # The row or column of the small image that contains the centre of each pixel.
     rows = ((np.arange(height) + 0.5) * 42 / height).astype(int)
     columns = ((np.arange(width) + 0.5) * 42 / width).astype(int)
     total, count = np.zeros((2, 42, 42))
@@ -75,7 +75,7 @@ def test_key_tells_shades_and_places_apart_and_no_more():
 
 
 def test_keys_are_the_same_in_every_process():
-    # Computed once; a key that changed would mix up what runs have counted.
+    # A fixed value: if keys changed, resumed runs would mix up their counts.
     assert state_key(np.full((42, 42), 7, np.uint8)) == np.uint64(15785232153440262774)
 
 

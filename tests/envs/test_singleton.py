@@ -1,4 +1,4 @@
-"""Singleton: one level in every episode, of any id, in every environment of a vector."""
+"""Singleton: the same level in every episode, for any id, in every environment of a vector."""
 
 import gymnasium as gym
 import numpy as np
@@ -15,7 +15,7 @@ from rllib_ride.envs.registration import (
 )
 
 N10S6 = multiroom_id(10, 6)
-# Among them classes with a reset of their own (BabyAI) and with chance in a step.
+# Includes classes with their own `reset` (BabyAI) and classes with randomness in `step`.
 IDS = [
     N10S6,
     "MiniGrid-ObstructedMaze-2Dlh-v0",
@@ -33,7 +33,7 @@ def full_grid(env):
 
 
 def first_states(env, episodes):
-    """Full grids and missions at the start of so many episodes a environment, [episodes, N]."""
+    """Full grids at the start of at least `episodes` episodes in all, and the set of missions."""
     rng = np.random.default_rng(0)
     starts = [env.full_grids()]
     missions = [tuple(one.mission for one in env.envs)]
@@ -114,7 +114,7 @@ def obstacle_course(env, steps=6):
 
 
 def test_chance_within_an_episode_stays_the_environment_s_own():
-    """Obstacles start from one place and go their own ways, by the seed given to reset."""
+    """Obstacles start from the same cells, and then move as the seed given to `reset` says."""
     env = gym.make(dynamic_obstacles_id(8), singleton_seed=3)
     env.reset(seed=0)
     courses = [obstacle_course(env) for _ in range(3)]

@@ -8,7 +8,7 @@ from minigrid.core.world_object import Ball, Box, Door, Goal, Key, Wall
 from helpers.minigrid_solver import is_solvable
 from rllib_ride.envs.catalog import PAPER_TASKS
 
-# A singleton has one level, and the MultiRoom tasks of the package's class are in test_levels.py.
+# Without singletons, which have one level. test_levels.py tests MultiRoom of the package's class.
 TASKS = [task for task in PAPER_TASKS if not task.options]
 QUICK = [task for task in TASKS if "-MultiRoom-" not in task.id]
 

@@ -1,4 +1,4 @@
-"""Keys of states: equal for equal full grids, whatever led there and in whatever process."""
+"""State keys: equal for equal full grids, whatever the history and the process."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The contract of a Gymnasium vector environment, and what RLlib and Gymnasium make of the ids."""
+"""The contract of a Gymnasium vector environment, and the ids as RLlib and Gymnasium use them."""
 
 import subprocess
 import sys
@@ -18,7 +18,7 @@ LEFT, FORWARD = 0, 2
 
 
 def play(env, seed, steps):
-    """Full grids of a fixed play, [steps + 1, N, W, H, 3], and its ends, [steps, N]."""
+    """Full grids for fixed actions, [steps + 1, N, W, H, 3], and episode ends, [steps, N]."""
     actions = np.random.default_rng(0).integers(0, 7, size=(steps, env.num_envs))
     env.reset(seed=seed)
     grids, ends = [env.full_grids()], []
@@ -131,7 +131,7 @@ def test_pictures_are_the_package_s(make_vec):
 
 
 def test_infos_reach_rllib_s_list_of_infos(make_vec):
-    """RLlib wraps what it makes in DictInfoToList."""
+    """RLlib wraps its vector environments in DictInfoToList."""
     env = DictInfoToList(make_vec(N7S4, 2))
     _, infos = env.reset(seed=0)
     _, _, _, _, later = env.step(np.array([LEFT, LEFT]))

@@ -24,7 +24,7 @@ SPARSE, VERY_SPARSE, DENSE = (
 )
 FORWARD, LEFT, RIGHT, NOTHING = range(4)
 START = (240.0, -176.0, 0.0)
-# Round the inner corners of the map, from the door of the first room to the vest.
+# Around the inner corners of the map, from the door of the first room to the vest.
 WAY = [(544, -176), (672, -100), (688, -20), (770, 48), (960, 40), (1040, -30), (1040, -352)]
 
 
@@ -115,7 +115,7 @@ def test_the_vest_is_270_frames_from_the_sparse_spawn(make):
 
 
 def test_frames_of_repeated_actions_are_counted(make):
-    """With the repeat of training the same way is found, in a quarter of the steps."""
+    """With training's action repeat, the same path takes a quarter of the steps."""
     steps = list(walk_to_the_vest(make(action_repeat=4), seed=0))
     assert steps[-1][1:4] == (1.0, True, False)
     frames = [step[-1]["env_frames"] for step in steps]
@@ -240,7 +240,7 @@ def test_a_killed_process_takes_its_engine_with_it(how):
         "time.sleep(60)"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as child:
-        # The thread that started the engine has ended: the engine has not ended with it.
+        # The thread that started the engine has ended, but the engine has not.
         assert child.stdout.readline() == "stepped\n"
         (pid,) = engines(child.pid)
         child.send_signal(how)

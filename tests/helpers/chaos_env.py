@@ -1,8 +1,9 @@
 """MiniGrid-Empty-5x5 that breaks on order, while it trains.
 
-The file that the variable RIDE_CHAOS_ORDER names holds an order: `raise`, `nan`, `shape`, or
-`hang 60` (seconds). The first environment to see it takes it away and obeys, so it happens once;
-an order that begins with `always` stays, and every environment obeys at every step.
+The environment variable RIDE_CHAOS_ORDER names a file with an order: `raise`, `nan`, `shape`, or
+`hang 60` (seconds). The first environment to see the file removes it and obeys, so the order is
+carried out once. An order that begins with `always` stays, and every environment obeys it at every
+step.
 """
 
 from __future__ import annotations
@@ -57,6 +58,6 @@ class Chaos(gym.Wrapper):
         return []
 
 
-# The checker would ask for an order of its own, before training. `gym.make` would take a wrapper's
-# property for the class's metadata, which a partial has none of.
+# Gymnasium's checker would step the environment, and so use up an order before training. The
+# `partial` hides the class: `gym.make` would read a wrapper's property `metadata` off the class.
 gym.register("rllib_ride_test/Chaos-v0", entry_point=partial(Chaos), disable_env_checker=True)

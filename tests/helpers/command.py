@@ -1,4 +1,4 @@
-"""Runs `rllib-ride` as a user does, in a process and a process group of its own."""
+"""Runs `rllib-ride` as a user does, in its own process and process group."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def command(*args: str, folder: Path) -> tuple[int, str, str]:
 
 
 def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None:
-    """Waits until `condition()` holds; fails where the process ends before."""
+    """Waits until `condition()` holds; fails if the process ends before that."""
 
     def holds() -> bool:
         held = condition()

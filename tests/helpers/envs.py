@@ -1,4 +1,4 @@
-"""A vector environment whose every step says where it belongs."""
+"""A vector environment whose observations tell environment, state and step."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ NUM_STATES = 3
 
 
 class Clockwork(VectorEnv):
-    """Environment n runs episodes of `2 + 3 n` steps, going round three states.
+    """Environment n runs episodes of `2 + 3 n` steps, cycling through three states.
 
-    Odd environments end by a time limit, even ones terminate. The image's pixel (0, 0) is
+    Odd environments truncate at a time limit, even ones terminate. The image's pixel (0, 0) is
     (state, n, step within the episode); the reward of the step t -> t + 1 is (t + 1) / 1000.
     """
 

@@ -1,4 +1,4 @@
-"""Reads TensorBoard's files: records of length, checksum, protobuf, checksum."""
+"""Reads TensorBoard's event files: each record is length, checksum, protobuf, checksum."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads a page as a browser would that may load nothing: tags, pictures and texts."""
+"""Reads an HTML page as a browser that may load nothing else: tags, images and text."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class Page(HTMLParser):
 
     Attributes:
         tags: Names of all tags, in order.
-        pictures: For each `img` its text and its decoded file.
-        loaded: Values of every attribute that a browser would load something from.
-        text: What is to be read, style sheets aside.
+        pictures: For each `img`, its alternative text and its decoded file.
+        loaded: Values of all attributes from which a browser would load something.
+        text: The visible text, without style sheets.
     """
 
     def __init__(self, html: str) -> None:

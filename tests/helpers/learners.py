@@ -1,4 +1,4 @@
-"""A Learner on a policy that is a table: outputs and gradients can be set and read directly."""
+"""A Learner with a tabular policy, whose outputs and gradients can be set and read directly."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NO_BONUS = IntrinsicSettings(method="none", sum_over_time=True)
 
 
 class TablePolicy(TorchRLModule, ValueFunctionAPI):
-    """Gives the same logits [B, T + 1, A] and values [B, T + 1] whatever it sees."""
+    """Returns the same logits [B, T + 1, A] and values [B, T + 1] for any observation."""
 
     def setup(self) -> None:
         self.logits = torch.nn.Parameter(torch.as_tensor(self.model_config["logits"]))

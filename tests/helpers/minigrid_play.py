@@ -1,4 +1,4 @@
-"""Random play that uses a MiniGrid level's objects, here and in the package."""
+"""Random play that uses a level's objects, in this project's and the package's environments."""
 
 import numpy as np
 from gymnasium.vector import SyncVectorEnv
@@ -15,14 +15,14 @@ def random_actions(rng, env):
 
 
 def assert_equal_play(ours, package, steps, seed, actions=random_actions):
-    """Plays both with the same actions, and returns how many episodes ended.
+    """Plays both with the same actions, asserts equality and returns how many episodes ended.
 
     Args:
         ours: the vector environment under test.
-        package: Gymnasium's own over the package's views, of the same id and options.
-        steps: how many of each environment.
+        package: Gymnasium's SyncVectorEnv of the package's environments, same id and options.
+        steps: number of steps of each environment.
         seed: of both and of the actions.
-        actions: called with a generator and `ours`; ints [N].
+        actions: called with a generator and `ours`; returns ints [N].
     """
     assert isinstance(package.unwrapped, SyncVectorEnv)
     rng = np.random.default_rng(seed)

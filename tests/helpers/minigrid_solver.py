@@ -11,11 +11,11 @@ Place = tuple[int, int]
 
 
 def is_solvable(env: MiniGridEnv) -> bool:
-    """Whether the agent can come to a goal, or beside the object that the task asks for.
+    """Whether the agent can reach a goal, or the object that the task asks for.
 
-    Breadth first over the cells, again and again with the keys found so far until nothing is new. A
-    key opens every locked door of its colour, and a box gives what is in it. Keys, balls and boxes
-    bar no way: an agent with free hands can carry away whatever stands in it.
+    Repeats a breadth-first search over the cells with the keys found so far, until no new key is
+    found. A key opens every locked door of its colour, and a box yields its content. Keys, balls
+    and boxes do not block the way, because an agent with free hands can carry them away.
     """
     keys: set[str] = set()
     while True:
@@ -31,7 +31,7 @@ def is_solvable(env: MiniGridEnv) -> bool:
 
 
 def _reached(env: MiniGridEnv, keys: set[str]) -> set[Place]:
-    """The cells the agent can come to, or take away the object of, with keys of some colours."""
+    """The cells that the agent can enter or take an object from, with keys of these colours."""
     start = int(env.agent_pos[0]), int(env.agent_pos[1])
     seen, queue = {start}, deque([start])
     while queue:

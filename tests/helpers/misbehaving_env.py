@@ -1,4 +1,4 @@
-"""Environments that misbehave in the way, and at the step, that a test asks for."""
+"""Environments that misbehave in a given way at a given step."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ SPACE = gym.spaces.Dict(
 
 
 class Misbehaving(gym.Env):
-    """Episodes of six steps; at step `at`, from 1, of episode `episode` it does what `how` says.
+    """Runs episodes of six steps, and misbehaves at step `at` of episode `episode`.
 
     Args:
-        how: Nothing if None; else see `step` and `_observe`.
-        at: 0 for the reset.
-        episode: From 0; None: of all.
-        which: Only the one made as this one since `made` was set to 0; None: all.
-        seconds: That it hangs, if `how` is "hang".
+        how: The misbehaviour, see `step` and `_observe`; None: none.
+        at: The step, counted from 1; 0 is the reset.
+        episode: Counted from 0; None: every episode.
+        which: Only the environment with this index, in order of creation since `made` was set to 0;
+            None: all.
+        seconds: How long it hangs, if `how` is "hang".
     """
 
     made = 0
@@ -87,7 +88,7 @@ class Misbehaving(gym.Env):
 
 
 class MisbehavingVector(VectorEnv):
-    """Several, stacked without a look: what is wrong with all of them is wrong with the array."""
+    """Several `Misbehaving`, stacked without checks: a fault in all of them is one in the array."""
 
     metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.NEXT_STEP}
     single_observation_space = SPACE

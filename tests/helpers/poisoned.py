@@ -1,4 +1,4 @@
-"""A method whose bonus, loss or gradient is not finite when a test wants it so."""
+"""A method whose bonus, loss or gradient is not finite if a test asks for it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ METHOD = "helpers.registers_poisoned:poisoned"
 
 
 class Poisoned(IntrinsicMethod):
-    """Pays 1 a step; `poison` is the number that comes instead, and `where` what it is put into.
+    """Rewards each step with 1. `where` says what is poisoned, `poison` is the number put there.
 
     Args:
         observation_space: Any.
         action_space: Any.
-        good_batches: Until the bonus is poisoned by itself.
+        good_batches: Number of batches after which the bonus is poisoned whatever `where` says.
     """
 
     where: str | None = None
@@ -44,6 +44,6 @@ class Poisoned(IntrinsicMethod):
         loss = weight.square()
         if self.where == "loss":
             loss = loss * self.poison
-        if self.where == "gradient":  # the root of 0 is 0, its slope is not
+        if self.where == "gradient":  # sqrt(0) is 0, its gradient is not finite
             loss = loss + (0.0 * weight).abs().sqrt() * 0.0
         return loss, {"scale_loss": loss.detach()}

@@ -1,4 +1,4 @@
-"""Policies whose outputs can be told in advance, recurrent and not."""
+"""Policies with predictable outputs, recurrent and not."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from ray.rllib.core.columns import Columns
 from ray.rllib.core.rl_module.apis import ValueFunctionAPI
 from ray.rllib.core.rl_module.torch.torch_rl_module import TorchRLModule
 
-_SURE = 50.0  # a logit that leaves no other action a chance
+_SURE = 50.0  # a logit with which the action is practically certain
 
 
 class FeedForward(TorchRLModule, ValueFunctionAPI):
-    """Acts by x, the last number of an observation's first row of numbers: action x % A.
+    """Takes action x % A, where x is the last number in the first row of an observation.
 
-    The value is `2 * x`, so that it is learned from and yet known.
+    The value is `2 * x`: it is known, and still has a parameter to learn.
     """
 
     def setup(self) -> None:
@@ -28,7 +28,7 @@ class FeedForward(TorchRLModule, ValueFunctionAPI):
         return self.weight * self.x(batch)
 
     def x(self, batch: dict[str, Any]) -> torch.Tensor:
-        """`[...]` of observations `[..., n]` or `[..., H, W, C]`."""
+        """x, `[...]`, of observations `[..., n]` or `[..., H, W, C]`."""
         assert self.observation_space is not None and self.observation_space.shape is not None
         obs = batch[Columns.OBS].float()
         for _ in self.observation_space.shape[:-1]:
@@ -41,7 +41,7 @@ class FeedForward(TorchRLModule, ValueFunctionAPI):
 
 
 class StepCounter(FeedForward):
-    """Acts by n, the steps of the episode so far, which its state `[B, 1]` counts: action n % A.
+    """Takes action n % A, where n is the episode's number of steps so far, its state `[B, 1]`.
 
     The value is `2 * x + n`.
     """
@@ -60,12 +60,12 @@ class StepCounter(FeedForward):
         return super().compute_values(batch) + self.n(batch)
 
     def n(self, batch: dict[str, Any]) -> torch.Tensor:
-        """`[B, T]`."""
+        """n at each step, `[B, T]`."""
         return batch[Columns.STATE_IN]["n"] + torch.arange(self.x(batch).shape[1])
 
 
 class OwnChoice(FeedForward):
-    """Takes the last action always, by itself, and says the log-probability -0.25 of it."""
+    """Returns actions instead of logits: always the last one, with a log-probability of -0.25."""
 
     def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         shape = self.x(batch).shape  # [N], or [N, 1]
@@ -77,21 +77,21 @@ class OwnChoice(FeedForward):
 
 
 class RecurrentOwnChoice(OwnChoice, StepCounter):
-    """The same beside what `StepCounter` gives, which would sample other actions."""
+    """Returns `OwnChoice`'s actions and `StepCounter`'s logits, which would give other actions."""
 
     def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         return StepCounter._forward(self, batch) | OwnChoice._forward(self, batch)
 
 
 class UnknownChoice(OwnChoice):
-    """The same without a log-probability."""
+    """`OwnChoice` without a log-probability."""
 
     def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         return {Columns.ACTIONS: super()._forward(batch)[Columns.ACTIONS]}
 
 
 class Indifferent(TorchRLModule, ValueFunctionAPI):
-    """Acts at random whatever it sees, a Dict too; learns nothing."""
+    """Acts uniformly at random on any Dict observation with an image `view`."""
 
     def setup(self) -> None:
         self.weight = torch.nn.Parameter(torch.zeros(int(self.action_space.n)))  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""Processes and their sockets, as Linux and macOS tell them."""
+"""Processes and their sockets, on Linux and macOS."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ psutil = importlib.import_module("psutil")
 
 
 def tree(pid: int) -> list[Any]:
-    """A process and all below it."""
+    """A process and all its descendants."""
     root = psutil.Process(pid)
     return [root, *root.children(recursive=True)]
 
 
 def listening(processes: list[Any]) -> dict[str, str]:
-    """Addresses that TCP sockets of the processes listen on, each with the command that does."""
+    """The TCP addresses that the processes listen on, each with its process's command."""
     found = {}
     for process in processes:
         try:

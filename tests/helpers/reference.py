@@ -1,6 +1,6 @@
-"""What the authors' released code made of real inputs: see tests/reference/README.md.
+"""What the authors' released code computed from real inputs: see tests/reference/README.md.
 
-`RIDE_REFERENCE_DIR` names another folder of such files.
+The environment variable `RIDE_REFERENCE_DIR` names another folder of such files.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from rllib_ride.intrinsic import IntrinsicMethod, Rnd, Transitions, get_method
 from rllib_ride.intrinsic.dynamics import DynamicsMethod
 
-# Every field of a file is matched by exactly one of these patterns, all names in full but for "*".
+# Each field of a file matches exactly one of these patterns: full names, or names with a "*".
 INPUTS = (
     "hparams",
     "obs",
@@ -130,7 +130,7 @@ class Reference:
         return [name for name in self.arrays if any(fnmatch(name, p) for p in patterns)]
 
     def transitions(self) -> Transitions:
-        """All T x B transitions. The released losses leave none out, ends of episodes included."""
+        """All T x B transitions: the released losses mask none, not even at episode ends."""
         n_ep = np.round(1.0 / self["episode_count_reward"][1:] ** 2)
         actions = torch.from_numpy(self["actions"][1:])
         return Transitions(
@@ -144,7 +144,7 @@ class Reference:
         )
 
     def spaces(self) -> tuple[gym.spaces.Box, gym.spaces.Discrete]:
-        """Of the observations and of the actions."""
+        """The observation and action spaces."""
         return (
             gym.spaces.Box(0, 255, self._channel_last_obs().shape[2:], np.uint8),
             gym.spaces.Discrete(len(self["weights/inverse/id_out.bias"])),

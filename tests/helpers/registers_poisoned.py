@@ -1,6 +1,6 @@
-"""Registers `poisoned` where a method is looked up by this module's name, and not before.
+"""Registers `poisoned` when a method `helpers.registers_poisoned:poisoned` is looked up.
 
-What is registered while tests are collected would be among the methods of other files' parameters.
+If it were registered while tests are collected, tests parametrized by all methods would include it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Writes what a trial leaves behind, for tests that read it."""
+"""Writes the files of a trial, for tests that read them."""
 
 import json
 from pathlib import Path
@@ -7,9 +7,9 @@ from rllib_ride.analysis.curve_file import COLUMNS
 
 
 def curve_text(**columns):
-    """`curve.csv` with the given columns. None is an empty field.
+    """The text of a `curve.csv` with the given columns. None is an empty field.
 
-    Of the others `episodes` is 100, as many as a mean return is over, and all else zero.
+    Of the other columns, `episodes` is 100, the window of the mean return; the rest are zero.
     """
     rows = len(columns["frames"])
     values = [columns.get(name, [100 * (name == "episodes")] * rows) for name in COLUMNS]
@@ -22,9 +22,9 @@ def curve_text(**columns):
 def write_trial(
     run_dir: Path, *, method="ride", env="Env-v0", seed=1, config=None, record=None, **columns
 ):
-    """A trial folder under `run_dir` and its path; without columns, one that has not reported.
+    """Writes a trial's folder under `run_dir` and returns its path.
 
-    `record` are further entries of run.json.
+    Without columns the trial has not reported yet. `record` are further entries of run.json.
     """
     name = "_".join([method, env, *(f"{k}={v}" for k, v in (config or {}).items()), f"seed{seed}"])
     folder = run_dir / name

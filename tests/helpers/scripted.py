@@ -1,4 +1,4 @@
-"""A vector environment that is told how long its episodes are, and is written down step by step."""
+"""A vector environment with given episode lengths, and the transitions expected from it."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ NUM_STATES = 3
 
 
 class Step(NamedTuple):
-    """A transition as the environment made it.
+    """A transition of one environment.
 
     Attributes:
-        env: Which environment.
-        episode: Which of its episodes.
+        env: Index of the environment.
+        episode: Index of its episode.
         t: Step of the episode.
         reward: Of the step.
-        n_ep: How often the state it led to has been in the episode, the start and this included.
+        n_ep: Visits to the state reached in this episode, including the start and this visit.
         key: Of that state.
         terminated: Whether the episode ends by itself.
         truncated: Whether it ends by a time limit.
@@ -39,16 +39,16 @@ class Step(NamedTuple):
 
 
 class Scripted(VectorEnv):
-    """Environment n's e-th episode has `lengths[n][e % len]` steps; every third ends by a limit.
+    """Environment n's e-th episode has `lengths[n][e % len]` steps; every third is truncated.
 
-    Observations are (environment, episode, 0 ..., step of the episode), so that no two are equal.
-    Its states go round `NUM_STATES` at a pace of the environment's own. What it returns on the step
-    that only resets is no transition's, and says so: the reward is -999.
+    Observations are (environment, episode, 0 ..., step of the episode), so no two are equal. Each
+    environment cycles through `NUM_STATES` states at its own pace. A step that only resets has the
+    reward -999, which must not appear in any transition.
 
     Args:
         num_envs: N, at most `len(lengths)`.
-        lengths: Of episodes, for each environment.
-        features: Numbers in an observation, at least 3.
+        lengths: Episode lengths of each environment.
+        features: Size of an observation, at least 3.
     """
 
     metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.NEXT_STEP}
@@ -98,7 +98,7 @@ def state(n: Any, t: Any) -> Any:
 
 
 def played(lengths: Sequence[Sequence[int]], num_steps: int) -> list[Step]:
-    """By counting on fingers: the transitions of `num_steps` steps of each environment."""
+    """The transitions expected from `num_steps` steps of each environment, by a plain loop."""
     steps = []
     for n, of in enumerate(lengths):
         episode, t, seen = 0, 0, [int(state(n, 0))]

@@ -1,8 +1,8 @@
-"""Trains a short trial in a process of its own, and prints its curve and a digest of its weights.
+"""Trains a short trial in its own process, and prints its curve and a digest of its weights.
 
-`python -m helpers.short_trial OPTIONS`, options in JSON: `method`, the number of `updates`, and
-perhaps: `ppo`, true for PPO in place of a trial's IMPALA; `load`, the folder of a checkpoint to go
-on from; `save`, the number of updates after which to save, and where to.
+`python -m helpers.short_trial OPTIONS`, where OPTIONS is JSON: `method`, the number of `updates`,
+and optionally `ppo`, true for PPO instead of a trial's IMPALA; `load`, the folder of a checkpoint
+to continue from; `save`, the number of updates after which to save, and where.
 """
 
 from __future__ import annotations

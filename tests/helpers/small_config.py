@@ -1,4 +1,4 @@
-"""The config of an experiment that has an update every 32 frames, to be completed by tests."""
+"""The config of an experiment with an update every 32 frames; tests complete it."""
 
 SMALL_CONFIG = """\
 config:

@@ -1,4 +1,4 @@
-"""IMPALA on small batches of a small task, and what tests look at in it."""
+"""IMPALA with small batches on a small task, and access to what tests inspect."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def learner_of(algo: IMPALA) -> Any:
 
 
 def fixed_batch() -> dict[str, torch.Tensor]:
-    """A batch that no runner made: three rows of up to six transitions."""
+    """A batch not made by an EnvRunner: three rows of up to six transitions."""
     rng = np.random.default_rng(0)
     return {
         Columns.OBS: torch.as_tensor(rng.integers(0, 11, (3, 7, 7, 7, 3)).astype(np.uint8)),

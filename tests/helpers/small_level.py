@@ -54,7 +54,7 @@ class SmallLevel(MiniGridEnv):
 
 
 def make_small_level(**kwargs) -> gym.Env:
-    """The environment, observing the view alone."""
+    """The environment, with only the view as observation."""
     return ImgObsWrapper(SmallLevel(**kwargs))
 
 
@@ -62,14 +62,14 @@ gym.register("rllib_ride_test/SmallLevel-v0", entry_point=make_small_level)
 
 
 def small_level() -> Level:
-    """The level in plain data."""
+    """The level as plain data."""
     env = SmallLevel()
     env.reset()
     return level_of(env)
 
 
 def episode(*steps, start=START, direction=2, reward=0.0, with_bonus=True) -> Episode:
-    """An episode of steps `(position, direction, kind, bonus)`; its last has the reward."""
+    """An episode of steps `(position, direction, kind, bonus)`; the last one has the reward."""
     positions, directions, kinds, bonuses = zip(*steps, strict=True)
     return Episode(
         positions=np.array([start, *positions]),
@@ -102,5 +102,5 @@ def two_episodes(**changes) -> tuple[Episode, Episode]:
 
 
 def recording(*episodes: Episode, method="ride", env="MiniGrid-MultiRoom-N7-S4-v0") -> Recording:
-    """Of the small level."""
+    """A recording on the small level, by default of `two_episodes`."""
     return Recording(env, method, 1000, small_level(), episodes or two_episodes())

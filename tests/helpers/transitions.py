@@ -1,4 +1,4 @@
-"""A small batch with unequal sizes, and the spaces it comes from."""
+"""A small batch with different sizes of time, batch and features, and its spaces."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SPACES = gym.spaces.Box(0, 255, SHAPE, np.uint8), gym.spaces.Discrete(A)
 def random_transitions(
     observation_space: gym.Space = SPACES[0], action_space: gym.Space = SPACES[1]
 ) -> Transitions:
-    """Sequences of 6, 2 and 4 transitions, padded to T with what is random too."""
+    """Sequences of 6, 2 and 4 transitions, padded to T with random values too."""
     generator = torch.Generator().manual_seed(0)
     return Transitions(
         obs=_samples(observation_space, (T + 1, B), generator),
@@ -30,7 +30,7 @@ def random_transitions(
 
 
 def _samples(space: gym.Space, axes: tuple[int, int], generator: torch.Generator) -> torch.Tensor:
-    """[T, B, ...] of a Discrete or Box; bytes as small as MiniGrid's."""
+    """Samples of a Discrete or Box, [T, B, ...]; uint8 values are small, as in MiniGrid."""
     if isinstance(space, gym.spaces.Discrete):
         start, end = int(space.start), int(space.start + space.n)
         return torch.randint(start, end, axes, generator=generator)

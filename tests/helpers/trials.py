@@ -1,4 +1,4 @@
-"""Trials and results for tests that run none, and what Tune does with them."""
+"""Trials and results for tests that do not train, and Tune's calls of callbacks on them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def trial(**changes: Any) -> Trial:
 def result(
     frames: int, wall_s: float, mean: float = 0.5, std: float = 0.0, **more: Any
 ) -> dict[str, Any]:
-    """What RLlib reports, in part: ten frames an episode."""
+    """Part of the result that RLlib reports, with ten frames per episode."""
     return {
         "num_env_steps_sampled_lifetime": frames,
         "time_total_s": wall_s,
@@ -90,7 +90,7 @@ class Tune:
         self.call("on_trial_start")
 
     def report(self, frames: int, wall_s: float | None = None, **more: Any) -> None:
-        """`more`: see `result`; with `should_checkpoint` the trial saves one."""
+        """Reports a result, see `result` for `more`; with `should_checkpoint`, the trial saves."""
         wall_s = frames / 100 if wall_s is None else wall_s
         self.call("on_trial_result", result=result(frames, wall_s, **more))
         if more.get("should_checkpoint"):

@@ -1,4 +1,4 @@
-"""What the command answers: in this process, or for many command lines in one of bounded memory."""
+"""Runs command lines of `rllib-ride`, in this process or in one with bounded memory."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Answer:
 
     Attributes:
         code: Exit code; -1 for an exception, whose traceback is in `err`.
-        out: What it printed.
-        err: What it told on stderr.
-        cpu_s: Seconds of a core that it took; other load does not count.
+        out: What it printed on stdout.
+        err: What it printed on stderr.
+        cpu_s: CPU seconds that it took.
     """
 
     code: int
@@ -37,7 +37,7 @@ class Answer:
 
 
 def typed(*argv: object) -> Answer:
-    """Runs the command in this process; an exception that it lets through is the caller's."""
+    """Runs the command in this process; exceptions propagate."""
     began = time.process_time()
     with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
         code = main([str(arg) for arg in argv])
@@ -45,7 +45,7 @@ def typed(*argv: object) -> Answer:
 
 
 def typed_apart(argvs: Sequence[Sequence[object]], folder: Path, *, gib: float) -> list[Answer]:
-    """Runs command lines one after the other in a process that has so much address space."""
+    """Runs command lines in sequence, in a process with `gib` GiB of address space."""
     done = subprocess.run(
         [sys.executable, __file__, str(int(gib * GIB))],
         input=json.dumps([[str(arg) for arg in argv] for argv in argvs]),
@@ -58,7 +58,7 @@ def typed_apart(argvs: Sequence[Sequence[object]], folder: Path, *, gib: float) 
 
 
 def is_one_message(text: str) -> bool:
-    """Whether it is a line for people, of a length that people read."""
+    """Whether the text is one readable line: printable, not too long, no traceback."""
     line = text.removesuffix("\n")
     return bool(line) and line.isprintable() and len(line) < 4000 and "Traceback" not in line
 

@@ -1,4 +1,4 @@
-"""Waiting for what others do, at their own pace."""
+"""Waits for conditions that other processes bring about."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 def comes_true(condition: Callable[[], bool], seconds: float = 120.0) -> bool:
-    """Whether it does within a time that a busy machine may need."""
+    """Whether the condition becomes true within `seconds`, enough for a busy machine."""
     until = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > until:

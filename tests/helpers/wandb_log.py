@@ -1,4 +1,4 @@
-"""Reads what W&B writes offline: LevelDB's log format, a protobuf a record."""
+"""Reads W&B's offline logs: LevelDB's log format, one protobuf per record."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class WandbLog:
         id: The run's id; likewise `name`, `group`, `job_type` and `project`.
         config: What the run was started with.
         rows: Step and values of every logged row.
-        artifacts: Names of what was logged as an artifact.
-        files: Names of the files saved beside.
+        artifacts: Names of the logged artifacts.
+        files: Names of the other saved files.
     """
 
     id: str = ""

@@ -1,4 +1,4 @@
-"""As much of a W&B server, on loopback, as its client needs to start, log, resume and end runs."""
+"""A minimal W&B server on loopback: enough for its client to start, log, resume and end runs."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from typing import Any
 
 @dataclass
 class Server:
-    """What clients have told.
+    """What clients have sent.
 
     Attributes:
         url: For WANDB_BASE_URL.
-        runs: By id, what each run was started with: `UpsertBucket`'s variables.
-        rows: By id, the logged rows in order.
+        runs: By run id, the variables of `UpsertBucket` that started the run.
+        rows: By run id, the logged rows in order.
         files: Names of uploaded files.
-        posts: All that was sent, one text a request, without headers.
+        posts: The bodies of all requests, one text each.
     """
 
     url: str = ""
@@ -85,7 +85,7 @@ class Server:
 
 @contextmanager
 def wandb_server() -> Iterator[Server]:
-    """A server for the time of a test."""
+    """A server for the duration of a test."""
     server = Server()
 
     class Handler(BaseHTTPRequestHandler):

@@ -1,4 +1,4 @@
-"""One thread, as the reference was computed: tiny tensors gain nothing from more. And a batch."""
+"""Fixtures: one torch thread, as for the reference (tiny tensors do not need more), and a batch."""
 
 from __future__ import annotations
 

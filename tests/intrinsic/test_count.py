@@ -15,7 +15,7 @@ from rllib_ride.intrinsic import Count, Transitions
 
 
 def with_keys(transitions: Transitions, seed: int, num_states: int = 5) -> Transitions:
-    """Few states, so that most are met again; at padding there is one of its own."""
+    """Random keys of few states, so that most are revisited; padding has a key of its own."""
     rng = np.random.default_rng(seed)
     states = np.random.default_rng(0).integers(-(2**63), 2**63, size=num_states)
     keys = torch.from_numpy(rng.choice(states, size=(T, B)))
@@ -23,7 +23,7 @@ def with_keys(transitions: Transitions, seed: int, num_states: int = 5) -> Trans
 
 
 def test_bonus_in_the_paper_s_notation(transitions: Transitions) -> None:
-    """One count for all columns and batches, in order of time; padding is no visit."""
+    """Counts are shared by all columns and batches, in order of time; padding is not a visit."""
     method, visits = Count(*SPACES), Counter[int]()
     for seed in range(3):
         batch = with_keys(transitions, seed)
@@ -69,13 +69,13 @@ def test_visits_survive_a_checkpoint(way: str, transitions: Transitions) -> None
 
     other = Count(*SPACES)
     other.load_state_dict(state, strict=True)
-    for seed in range(3, 6):  # and count on, each for itself
+    for seed in range(3, 6):  # both continue counting independently
         batch = with_keys(transitions, seed, num_states=30)
         assert torch.equal(other.bonus(batch), method.bonus(batch))
 
 
 def rllib_get_state(state: dict[str, torch.Tensor]) -> dict[str, np.ndarray]:
-    """As TorchRLModule.get_state has it: arrays, those of int64 and float64 cut to half."""
+    """As in TorchRLModule.get_state: arrays, with int64 and float64 cast to 32 bits."""
     arrays = {name: tensor.detach().cpu().numpy() for name, tensor in state.items()}
     return {
         name: array.astype(np.int32)

@@ -49,7 +49,7 @@ def test_an_autoreset_step_is_no_visit() -> None:
 
 
 def test_the_episode_s_first_observation_is_counted() -> None:
-    """Going away and coming back is a second visit, in every episode and not only the first."""
+    """Returning to a state is a second visit, in every episode and not only in the first."""
     counter = EpisodicCounter(1)
     for _ in range(2):
         counter.reset(mask(1))
@@ -88,7 +88,7 @@ def test_a_wrong_number_of_environments_is_refused(length: int) -> None:
 
 
 def test_equal_observations_and_no_others_share_a_key() -> None:
-    """Views as MiniGrid makes them, small numbers, many alike but for one cell."""
+    """Views as in MiniGrid: small numbers, and many views that differ in only one cell."""
     rng = np.random.default_rng(0)
     views = rng.integers(0, 3, size=(2_000, 7, 7, 3), dtype=np.uint8)
     variants = views.repeat(30, axis=0)

@@ -18,14 +18,14 @@ def new_method(**options: float) -> E3b:
 
 
 def random_episode(length: int, seed: int) -> Tensor:
-    """Observations of an episode of that many steps, [length + 1, H, W, C]; few are ever new."""
+    """Observations of an episode of `length` steps, [length + 1, H, W, C], from few states."""
     generator = torch.Generator().manual_seed(seed)
     states = torch.randint(0, 11, (9, *SHAPE), dtype=torch.uint8, generator=generator)
     return states[torch.randint(0, 9, (length + 1,), generator=generator)]
 
 
 def paper_bonuses(method: E3b, obs: Tensor, ridge: float = 0.1) -> NDArray[np.float64]:
-    """b_1 to b_T of a whole episode: in double precision, one explicit inverse a step."""
+    """b_1 to b_T of a whole episode: in float64, with one explicit inverse per step."""
     with torch.no_grad():
         phi = method.embedding(obs).double().numpy()  # [length + 1, D]
     c = ridge * np.eye(phi.shape[1])
@@ -40,7 +40,7 @@ Piece = tuple[int, int, Tensor]  # of an episode: its id, the step it begins at,
 
 
 def batch_of(*pieces: Piece) -> Transitions:
-    """The pieces as columns, padded with what is random."""
+    """A batch with the pieces as columns, padded with random values."""
     num_steps = max(len(obs) - 1 for _, _, obs in pieces)
     obs = torch.randint(0, 256, (num_steps + 1, len(pieces), *SHAPE), dtype=torch.uint8)
     mask = torch.zeros(num_steps, len(pieces), dtype=torch.bool)
@@ -87,7 +87,7 @@ def test_an_episode_may_be_cut_anywhere() -> None:
 
 
 def test_pieces_in_one_batch_are_taken_in_their_order_and_episodes_apart() -> None:
-    """Two episodes in three and four pieces, over two batches, in columns of no order."""
+    """Two episodes, in three and four pieces, over two batches, with columns in random order."""
     x, y = random_episode(20, seed=1), random_episode(17, seed=2)
     method = new_method()
     y_3, x_1, y_0, x_0 = bonuses_of(
@@ -109,10 +109,10 @@ def test_long_sequences_are_done_in_parts(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize(("scale", "drift"), [(1.0, 5e-5), (5.0, 5e-3), (30.0, 0.1)])
 def test_single_precision_lasts_for_long_episodes(scale: float, drift: float) -> None:
-    """1,500 steps in 25 pieces among nine states: C is kept as float32 from piece to piece.
+    """1,500 steps over nine states, in 25 pieces: C is kept as float32 from piece to piece.
 
-    Each state is visited so often that what is left to pay is a thousandth of a first visit. An
-    inverse kept as float32 and updated a step at a time is off by more than `drift` there.
+    Each state is visited so often that its bonus falls to a thousandth of a first visit's. There,
+    an inverse kept as float32 and updated at each step is off by more than `drift`.
     """
     obs = random_episode(1_500, seed=5)
     method = new_method()
@@ -127,7 +127,7 @@ def test_single_precision_lasts_for_long_episodes(scale: float, drift: float) ->
 
 
 def sherman_morrison(phi: Tensor, ridge: float = 0.1) -> NDArray[np.float32]:
-    """b_1 to b_T of a whole episode in the precision of phi, [T+1, D]."""
+    """b_1 to b_T of a whole episode by rank-1 updates, in the precision of phi, [T+1, D]."""
     inverse = torch.eye(phi.shape[1]) / ridge
     bonus = []
     for phi_t in phi:
@@ -141,16 +141,16 @@ def test_it_fades_with_visits_in_the_episode_and_not_over_episodes() -> None:
     method = new_method()
     obs = random_episode(0, seed=6).repeat(9, 1, 1, 1)  # one state, eight steps
     (bonus,) = bonuses_of(method, (1, 0, obs))
-    # With p = phi^T phi, n visits before are paid p / (lambda + n p).
+    # With p = phi^T phi, the bonus after n visits is p / (lambda + n p).
     np.testing.assert_allclose(np.diff(1.0 / bonus), 1.0, rtol=1e-4)
-    for episode in (2, 1):  # a new one, and one that begins anew under the same name
+    for episode in (2, 1):  # a new one, and one that restarts with the same id
         assert np.array_equal(bonuses_of(method, (episode, 0, obs))[0], bonus)
     (later,) = bonuses_of(method, (2, 8, obs))
     assert (later < bonus[-1]).all()
 
 
 def test_of_an_unknown_episode_the_first_state_seen_is_the_first() -> None:
-    """As after a checkpoint, in which the covariances are not."""
+    """As after restoring a checkpoint, which does not contain the covariances."""
     method, obs = new_method(), random_episode(6, seed=7)
     assert set(method.state_dict()) == set(dict(method.named_parameters()))
     (bonus,) = bonuses_of(method, (1, 400, obs))
@@ -161,7 +161,7 @@ def test_the_episode_not_met_for_longest_is_forgotten_and_that_is_told() -> None
     method, obs = new_method(num_episodes=2), random_episode(6, seed=8)
     bonuses_of(method, (1, 0, obs[:4]))
     bonuses_of(method, (2, 0, obs[:4]))
-    bonuses_of(method, (1, 3, obs[3:5]))  # met later than 2
+    bonuses_of(method, (1, 3, obs[3:5]))  # seen after episode 2
     bonuses_of(method, (3, 0, obs[:4]))
     (known,) = bonuses_of(method, (1, 4, obs[4:]))
     np.testing.assert_allclose(known, paper_bonuses(method, obs)[4:], rtol=1e-4)
@@ -171,7 +171,7 @@ def test_the_episode_not_met_for_longest_is_forgotten_and_that_is_told() -> None
 
 
 def test_an_episode_that_ends_is_dropped_and_leaves_room_for_those_that_go_on() -> None:
-    """One goes on, while many more than are kept end, in two pieces of one batch or in one."""
+    """One episode continues while many more than `num_episodes` end, in two pieces or in one."""
     method, obs = new_method(num_episodes=2), random_episode(12, seed=8)
     found = []
     for t in range(12):
@@ -183,7 +183,7 @@ def test_an_episode_that_ends_is_dropped_and_leaves_room_for_those_that_go_on() 
 
 
 def test_what_is_kept_is_of_the_size_that_the_documentation_says() -> None:
-    """64 KiB an episode on MiniGrid, views of nothing larger."""
+    """64 KiB per episode on MiniGrid: no matrix is a view that keeps a larger tensor alive."""
     method = new_method()
     bonuses_of(method, *((i, 0, random_episode(3, seed=i)) for i in range(5)))
     kept = method._covariances.values()
@@ -199,7 +199,7 @@ def test_an_empty_column_is_no_episode(transitions: Transitions) -> None:
 
 
 def test_nan_comes_out_as_nan(transitions: Transitions) -> None:
-    """For the learner to say so; an error of linear algebra would name no source."""
+    """The learner can then report the source; a linear algebra error would not name it."""
     method = new_method()
     with torch.no_grad():
         method.embedding.convolutions[0].weight[0] = torch.nan

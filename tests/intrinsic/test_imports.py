@@ -9,7 +9,7 @@ import pytest
 from rllib_ride import intrinsic
 
 ROOM = Path(intrinsic.__file__).parent
-# Modules of no room, which are held to the same.
+# Modules outside of any subpackage, held to the same rule.
 LEAVES = {"rllib_ride.compiled", "rllib_ride.wording"}
 FILES = [
     *sorted(ROOM.glob("*.py")),

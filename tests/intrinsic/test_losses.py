@@ -42,7 +42,7 @@ def test_inverse_squared_error() -> None:
 
 @pytest.mark.parametrize("mask", [FULL, PADDED], ids=["full", "padded"])
 def test_sum_over_time_mean_over_batch(mask: NDArray) -> None:
-    """As the paper has it; padded, T times the mean over what is real."""
+    """As in the paper; with padding, T times the mean over real transitions."""
     x = np.random.default_rng(0).normal(size=(T, B))
     if mask.all():
         expected = sum(np.mean(x[t]) for t in range(T))
@@ -55,7 +55,7 @@ def test_sum_over_time_mean_over_batch(mask: NDArray) -> None:
 
 def test_cutting_a_sequence_into_padded_pieces_changes_no_loss() -> None:
     x = torch.arange(1.0, 7.0).reshape(6, 1)  # one sequence of 6
-    pieces = torch.full((6, 2), torch.nan)  # the same as pieces of 4 and 2, padded with anything
+    pieces = torch.full((6, 2), torch.nan)  # the same in pieces of 4 and 2, padded with NaN
     pieces[:4, 0], pieces[:2, 1] = x[:4, 0], x[4:, 0]
 
     whole = losses.sum_over_time_mean_over_batch(x, torch.ones_like(x, dtype=torch.bool))

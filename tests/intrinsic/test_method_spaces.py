@@ -32,7 +32,7 @@ NAMES = [name for name in methods() if name != "none"]
 @pytest.mark.parametrize("name", NAMES)
 def test_pays_and_learns(name: str, observations: str, actions: str) -> None:
     spaces = OBSERVATIONS[observations], ACTIONS[actions]
-    # First visits all: there are methods that pay no others.
+    # All are first visits: some methods reward no others.
     transitions = replace(random_transitions(*spaces), episodic_counts=torch.ones(T, B))
     cls = get_method(name)
     assert cls is not None

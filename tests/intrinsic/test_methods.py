@@ -58,12 +58,12 @@ def test_each_step_is_paid_the_first_included_and_no_padding(
     assert not bonus.requires_grad
     assert not bonus[~transitions.mask].any()
     is_paid = (bonus > 0)[transitions.mask]
-    assert is_paid.any() if name == "noveld" else is_paid.all()  # it pays for a rise alone
+    assert is_paid.any() if name == "noveld" else is_paid.all()  # it rewards only rises
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_episode_s_first_step_is_paid(make: Make, name: str) -> None:
-    """From a state that changes nothing in the networks to one of another colour in each cell."""
+    """The step leads from an all-zero observation to one that differs in each cell."""
     first = random_transitions()
     obs = torch.zeros_like(first.obs)
     obs[1:] = torch.arange(1, 1 + SHAPE[0]).reshape(-1, 1, 1)
@@ -87,7 +87,7 @@ def test_only_who_says_so_reads_the_counts_or_the_keys(
 def test_nothing_is_read_across_an_episode_s_end(
     make: Make, name: str, transitions: Transitions
 ) -> None:
-    """Sequences of 6, 2 and 4 transitions: what lies behind their last observation is nobody's."""
+    """Sequences of 6, 2 and 4 transitions: what follows their last observation is not read."""
     behind = torch.ones(T + 1, B, dtype=torch.bool)
     behind[0], behind[1:] = False, ~transitions.mask
     obs = transitions.obs.clone()
@@ -101,7 +101,7 @@ def test_nothing_is_read_across_an_episode_s_end(
     )
 
     method, method_of_other = make(name), make(name)
-    for _ in range(2):  # what the first left behind is not read either
+    for _ in range(2):  # nor is it read from what the first call stored
         bonus = method.bonus(transitions)
         torch.testing.assert_close(method_of_other.bonus(other), bonus)
     torch.testing.assert_close(method_of_other.loss(other), method.loss(transitions))
@@ -134,7 +134,7 @@ def test_a_batch_of_padding_alone_is_harmless(
 def test_an_update_changes_every_parameter_that_learns(
     make: Make, name: str, transitions: Transitions
 ) -> None:
-    """A random encoder that is never trained has been shipped by others."""
+    """Other implementations have shipped a random encoder that is never trained."""
     method = make(name)
     before = {name: p.detach().clone() for name, p in method.named_parameters()}
     learning = {name for name, p in method.named_parameters() if p.requires_grad}
@@ -154,7 +154,7 @@ def test_the_others_have_nothing_to_learn(make: Make, name: str, transitions: Tr
 
 @pytest.mark.parametrize("name", LEARNING)
 def test_training_lowers_the_losses(make: Make, name: str, transitions: Transitions) -> None:
-    """One batch, by heart: wrong signs or a detached network would show."""
+    """Overfits one batch: wrong signs or a detached network would show."""
     losses = train(make(name), transitions, updates=60, lr=1e-3)
     assert losses[-1]["total"] < 0.5 * losses[0]["total"]
     for metric in set(losses[0]) - {"impact"}:
@@ -169,9 +169,9 @@ def test_training_lowers_the_losses(make: Make, name: str, transitions: Transiti
 def test_the_bonus_fades_with_training_on_the_same_transitions_but_for_impact(
     make: Make, name: str, least: float, most: float, transitions: Transitions
 ) -> None:
-    """Share of the bonus that is left: what is learned is no surprise, yet an impact all the same.
+    """The remaining share of the bonus: surprise fades with learning, impact does not.
 
-    All of it is not left to impact: the forward model learns better where states differ less.
+    Impact may still change, because the forward loss also draws the embeddings together.
     """
     transitions = replace(transitions, episodic_counts=torch.ones(T, B))
     method = make(name)
@@ -195,7 +195,7 @@ def test_without_training_visits_alone_lower_the_bonus_of_count_alone(
 def train(
     method: IntrinsicMethod, transitions: Transitions, updates: int, lr: float = 1e-4
 ) -> list[dict[str, float]]:
-    """The losses, each at its weight, before each update."""
+    """Trains and returns the weighted losses before each update."""
     optimizer = torch.optim.RMSprop(method.parameters(), lr=lr, eps=0.01)
     history = []
     for _ in range(updates):
@@ -211,7 +211,7 @@ def train(
 def test_updates_stay_finite_when_nothing_ever_changes(
     make: Make, name: str, transitions: Transitions
 ) -> None:
-    """NaN at the first update was the released code's fault that its users met first."""
+    """The first fault that users of the released code met was NaN at the first update."""
     method = make(name)
     train(method, replace(transitions, obs=torch.zeros_like(transitions.obs)), updates=3)
     assert all(parameter.isfinite().all() for parameter in method.parameters())

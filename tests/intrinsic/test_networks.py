@@ -41,13 +41,13 @@ def test_embedding_of(shape: tuple[int, ...], filters: list[int], num_features: 
     assert phi.shape == (2, 3, num_features) and phi.dtype == torch.float32
     assert phi.isfinite().all()
     torch.testing.assert_close(embedding(obs[1, 2]), phi[1, 2])
-    assert phi.unique(dim=1).shape == phi.shape  # no sequence got another's
+    assert phi.unique(dim=1).shape == phi.shape  # sequences are not mixed up
 
 
 def test_embedding_is_the_convolutions_of_the_notes() -> None:
-    """A NumPy convolution over [H, W, C] with axes 1 and 3 swapped, on an image that is no square.
+    """Equals a NumPy convolution over [H, W, C] with height and width swapped.
 
-    Height and width differ, so that swapping them shows.
+    The image is not square, so that the swap shows.
     """
     embedding = Embedding(images(7, 4, 3))
     obs = np.random.default_rng(0).integers(0, 256, size=(7, 4, 3), dtype=np.uint8)
@@ -124,7 +124,7 @@ def test_of_images_too_only_bytes_are_scaled() -> None:
     floats.load_state_dict(bytes_.state_dict())
     obs = torch.randint(0, 256, (T, B, 7, 7, 3), dtype=torch.uint8)
     torch.testing.assert_close(floats(obs / 255.0), bytes_(obs))
-    torch.testing.assert_close(bytes_(obs.float()), bytes_(obs))  # made floats on the way
+    torch.testing.assert_close(bytes_(obs.float()), bytes_(obs))  # uint8 converted to float
     assert not torch.allclose(floats(obs.float()), bytes_(obs))
 
 
@@ -234,7 +234,7 @@ def test_embedding_refuses_observations_it_cannot_read() -> None:
 
 @pytest.mark.parametrize("side", [1, 2, 3, 4])
 def test_a_convolution_of_2x2_cells_is_the_same_as_a_linear_layer(side: int) -> None:
-    """Values and gradients of PyTorch's convolution, whatever form it is computed in."""
+    """Values and gradients equal those of PyTorch's convolution."""
     conv = HalvingConv2d(5, 3, kernel_size=3, stride=2, padding=1)
     found = []
     for forward in (conv, functools.partial(torch.nn.Conv2d.forward, conv)):

@@ -45,9 +45,10 @@ def test_equals_the_released_code(path: Path, field: str) -> None:
 
 
 def size_of_terms(ref: reference.Reference, field: str) -> float:
-    """The size of the numbers whose sums and differences make up the field.
+    """The magnitude of the terms that are added or subtracted to compute the field.
 
-    float32 rounds at about 1e-7 of it, however small the result: the absolute tolerance.
+    It determines the absolute tolerance: float32 rounds at about 1e-7 of the terms, however small
+    the result is.
     """
     kind, _, name = field.partition("/")
     if kind == "intrinsic" and name in ("ride", "no_episodic_counts"):
@@ -77,13 +78,13 @@ def test_every_field_is_an_input_or_checked(path: Path) -> None:
     ids=lambda path: path.stem,
 )
 def test_counts_full_grids_like_the_released_code(path: Path) -> None:
-    """But for its fault: an episode's first observation counts in the episode before.
+    """Except for its fault: it counts an episode's first observation in the previous episode.
 
-    The first episode of a file has none before; so its first observation counts in it there too.
+    A file's first episode has no previous one, so there its first observation does count in it.
     """
     ref = reference.load(path)
     counter = EpisodicCounter(ref["done"].shape[1])
-    follows = ref["done"][0].copy()  # [B], from an episode's start: before it the table is unknown
+    follows = ref["done"][0].copy()  # [B], since an episode's start; earlier counts are unknown
     for t, (full_obs, done) in enumerate(zip(ref["full_obs"], ref["done"], strict=True)):
         n_ep = counter.visit(hash_observations(full_obs), follows)
         expected = np.round(1.0 / ref["episode_count_reward"][t] ** 2)
@@ -123,11 +124,11 @@ def networks_outputs(method: Ride, transitions: Transitions) -> dict[str, Tensor
 
 
 def count_bonus(ref: reference.Reference) -> Tensor:
-    """A `Count` for each column: the released code has a table an actor, where the paper has one.
+    """A `Count` per column: the released code has one table per actor, the paper has one in all.
 
-    The tables are empty before the file's first observation, which is a visit too. A file of pixels
-    has counts that were drawn at random, so that no play leads to them: each of its observations is
-    a state of its own here, of so many visits.
+    The tables are empty before the file's first observation, which is a visit too. In a file of
+    pixels the counts were drawn at random, and no sequence of states leads to them. There, each
+    observation is a separate state here, visited that many times.
     """
     columns = []
     for b in range(ref["actions"].shape[1]):
@@ -142,7 +143,7 @@ def count_bonus(ref: reference.Reference) -> Tensor:
 
 
 def visit(method: IntrinsicMethod, keys: NDArray[np.uint64]) -> Tensor:
-    """The bonus for reaching one state after the other, [n]."""
+    """The bonuses for reaching the states in sequence, [n]."""
     column = torch.zeros(len(keys), 1)
     transitions = Transitions(
         obs=torch.zeros(len(keys) + 1, 1),

@@ -46,7 +46,7 @@ def test_predictor_and_target_start_apart(method: Rnd) -> None:
 
 
 def test_the_target_is_kept_but_never_trained(method: Rnd, transitions: Transitions) -> None:
-    """Not even by an optimizer that was given every parameter, with weight decay."""
+    """Not even by an optimizer with weight decay that is given every parameter."""
     before = {name: value.clone() for name, value in method.state_dict().items()}
     optimizer = torch.optim.RMSprop(method.parameters(), lr=1e-2, weight_decay=0.1)
     for _ in range(3):

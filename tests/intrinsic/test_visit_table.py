@@ -10,12 +10,12 @@ from rllib_ride.intrinsic.visit_table import VisitTable
 
 
 def random_keys(n: int, seed: int = 0) -> NDArray[np.int64]:
-    """Distinct, or so near to it that a test with this seed has never seen two alike."""
+    """Distinct keys: equal ones are so unlikely that no test with this seed has seen any."""
     return np.random.default_rng(seed).integers(-(2**63), 2**63, size=n)
 
 
 def test_counts_like_a_dict_in_order_of_visits() -> None:
-    """In batches of unequal size, with repeats inside of them, over two doublings of the table."""
+    """Batches of unequal size, with repeats within a batch, over two doublings of the table."""
     rng = np.random.default_rng(0)
     states = random_keys(120_000)
     table, visits = VisitTable(), Counter[int]()
@@ -68,7 +68,7 @@ def test_a_count_ends_at_its_most() -> None:
 
 
 def table_of(state: NDArray[np.int64], visits: int) -> NDArray[np.int32]:
-    """The entries of a table in which one state was visited so often."""
+    """The entries of a table in which one state was visited `visits` times."""
     table = VisitTable()
     table.visit(state)
     entries = table.entries().copy().view(np.int64)  # ends in a count of 1
@@ -102,7 +102,7 @@ def test_an_empty_table_can_be_saved() -> None:
 
 
 def test_a_new_state_is_taken_for_a_seen_one_as_rarely_as_documented() -> None:
-    """n / 2^bits with n states in the table; here of 20 bits, for 40 need 1e8 states to show it."""
+    """n / 2^bits with n states in the table. Tests 20 bits; 40 would need 1e8 states to show it."""
     bits, n = 20, 60_000
     table, keys = VisitTable(fingerprint_bits=bits), random_keys(n)
     mistaken = 0
@@ -124,7 +124,7 @@ def test_numbers_in_a_row_are_no_worse_than_random_keys() -> None:
 
 @pytest.mark.parametrize("num_before", [0, 9, 40_000, 120_000])
 def test_visits_taken_back_leave_the_table_as_it_was(num_before: int) -> None:
-    """Of states that were there and of new ones, some more than once; over a doubling or none."""
+    """Visits to known and new states, some repeated, with and without a doubling of the table."""
     states = random_keys(120_000)
     before, batch = states[:num_before], np.concatenate([states[5:30_000:3], states[:60_000]])
     table = VisitTable()

@@ -26,7 +26,7 @@ SPACES = [
 
 @pytest.fixture
 def cls(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[IntrinsicMethod]]:
-    """The page's class, registered for this test alone."""
+    """The page's class, registered only during a test."""
     monkeypatch.setattr(registry, "_METHODS", dict(registry._METHODS))
     (block,) = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
     assert len(block.splitlines()) < 50, "the page promises one small class"

@@ -1,4 +1,4 @@
-"""The command `rllib-ride`: reads arguments, calls the verb, returns its exit code."""
+"""The command `rllib-ride`: parses arguments, calls the verb, returns its exit code."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ _LONGEST_MESSAGE = 1000  # characters
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one verb and returns the exit code.
 
-    0: done; 1: a run failed; 2: bad input, told in one message, nothing written; 130: interrupted;
-    141: who reads the output, such as `head`, has gone away.
+    0: done; 1: a run failed; 2: bad input, reported in one message, nothing written; 130:
+    interrupted; 141: the reader of the output, such as `head`, has closed it.
     """
     try:
         code = _run_verb(argv)
@@ -50,7 +50,7 @@ def _run_verb(argv: Sequence[str] | None) -> int:
     try:
         args = _parser().parse_args(argv)
         args.argv = sys.argv[1:] if argv is None else [*argv]
-    except SystemExit as stop:  # argparse has printed help or what is wrong
+    except SystemExit as stop:  # argparse has printed the help or an error
         return int(stop.code or 0)
     try:
         with interrupts_raised():
@@ -65,10 +65,10 @@ def _run_verb(argv: Sequence[str] | None) -> int:
 
 
 def _nobody_reads() -> bool:
-    """Whether the reader of the output has gone; what is printed then goes nowhere, at exit too."""
+    """Whether stdout's reader has closed it; if so, redirects stdout to /dev/null, for the exit."""
     try:
         stdout = sys.stdout.fileno()
-    except (OSError, ValueError):  # it is no file
+    except (OSError, ValueError):  # stdout is no file
         return False
     poll = select.poll()
     poll.register(stdout, 0)
@@ -80,7 +80,7 @@ def _nobody_reads() -> bool:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        super().error(one_line(message)[:_LONGEST_MESSAGE])  # it may be of any argument
+        super().error(one_line(message)[:_LONGEST_MESSAGE])  # it may quote any argument
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -1,7 +1,7 @@
 """Writes constraints.txt: the versions `pip install '.[all]'` resolves to today, as exact pins.
 
-Run by the oldest supported Python (`make lock`): what has a wheel for it has one for the newer.
-A pin names a public version only, so that any build of it (CPU or CUDA torch) satisfies the lock.
+Run it with the oldest supported Python (`make lock`): a package with a wheel for it has wheels for
+newer ones. A pin names a public version only, so that any build (CPU or CUDA torch) satisfies it.
 """
 
 import json
@@ -12,9 +12,9 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# boto3 wants python-dateutil 2, which pip finds by itself only after trying every boto3 there is.
+# boto3 needs python-dateutil 2; without this pin, pip tries every version of boto3 to find out.
 HELD = ["torch==2.13.0", "numpy==1.26.4", "python-dateutil<3"]
-# The `mario` extra is another release from Python 3.13 on, and frees numpy and pandas.
+# From Python 3.13 on, the `mario` extra is another release, without limits on numpy and pandas.
 FROM_PYTHON_3_13 = {
     "gym-super-mario-bros": "9.1.0",
     "nes-py": "9.0.1",
@@ -28,7 +28,7 @@ HEADER = """\
 
 
 def resolve() -> dict[str, str]:
-    """Asks pip for the newest set that satisfies setup.cfg, as {normalised name: version}."""
+    """The newest set of packages that satisfies setup.cfg, by pip: {normalised name: version}."""
     with tempfile.TemporaryDirectory() as folder:
         held, report = Path(folder, "held.txt"), Path(folder, "report.json")
         held.write_text("\n".join(HELD))
@@ -44,7 +44,7 @@ def resolve() -> dict[str, str]:
 
 
 def lines(versions: dict[str, str]) -> list[str]:
-    """Formats the pins, one line a package and two where Python 3.13 takes another release."""
+    """Formats the pins: one line per package, two where Python 3.13 takes another release."""
     pins = []
     for name, version in sorted(versions.items()):
         if name == "rllib-ride":

@@ -2,8 +2,8 @@
 
     python tools/my_way_home_map.py            # docs/images/vizdoom_*.png; prints the distances
 
-Rooms, spawn spots and the vest are read from the level's TEXTMAP lump. The distances are those of
-shortest walks of a body as wide as the player, who takes the vest on touching it.
+Reads rooms, spawn spots and the vest from the level's TEXTMAP lump. A distance is the length of the
+shortest walk of a body as wide as the player until it touches the vest.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from rllib_ride.envs.vizdoom_my_way_home import SPAWNS
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
-SPOT, VEST = 9001, 2018  # Doom's numbers of these things.
+SPOT, VEST = 9001, 2018  # Doom's thing types.
 PLAYER_RADIUS, VEST_RADIUS = 16, 20
-STEP = 4  # Map units between the points of the search.
+STEP = 4  # Map units between points of the search grid.
 
 Point = tuple[float, float]
 Wall = tuple[Point, Point]
 
 
 def lump(wad: bytes, name: str) -> bytes:
-    """A part of a WAD file by its name."""
+    """The lump (part) of a WAD file with this name."""
     _, count, directory = struct.unpack_from("<4sii", wad)
     for i in range(count):
         start, size, raw = struct.unpack_from("<ii8s", wad, directory + 16 * i)
@@ -46,7 +46,7 @@ def lump(wad: bytes, name: str) -> bytes:
 
 
 def read_level(wad: bytes) -> tuple[list[Wall], list[Wall], dict[int, Point], Point]:
-    """Walls, doorways, spawn spots by id, and the vest's place."""
+    """Walls, doorways, spawn spots by id, and the vest's position."""
     blocks: dict[str, list[dict[str, str]]] = {}
     text = re.sub(r"//.*", "", lump(wad, "TEXTMAP").decode())
     for kind, body in re.findall(r"(\w+)\s*\{([^}]*)\}", text):
@@ -65,9 +65,9 @@ def read_level(wad: bytes) -> tuple[list[Wall], list[Wall], dict[int, Point], Po
 
 
 def distances(walls: list[Wall], spots: dict[int, Point], vest: Point) -> dict[int, float]:
-    """Length of the shortest walk from each spot to where the vest is touched (Dijkstra)."""
+    """Length of the shortest walk from each spot to touching the vest (Dijkstra)."""
     ends = np.array(walls)
-    margin = 2 * PLAYER_RADIUS  # No step leads out of the grid: walls are thicker than one is long.
+    margin = 2 * PLAYER_RADIUS  # No step leaves the grid: walls are thicker than a step is long.
     low, high = ends.min((0, 1)) - margin, ends.max((0, 1)) + margin
     x, y = np.meshgrid(
         *(np.arange(a, b, STEP) for a, b in zip(low, high, strict=True)), indexing="ij"
@@ -103,7 +103,7 @@ def distances(walls: list[Wall], spots: dict[int, Point], vest: Point) -> dict[i
 
 def draw_map(path: Path, walls: list[Wall], doorways: list[Wall], spots: dict[int, Point],
              vest: Point, lengths: dict[int, float]) -> None:  # fmt: skip
-    """Rooms, spots with their ids and distances, and the vest."""
+    """Draws rooms, spots with their ids and distances, and the vest."""
     figure, axes = plt.subplots(figsize=(7, 6), layout="constrained")
     for lines, style in ((walls, {"color": "black"}), (doorways, {"color": "silver", "ls": ":"})):
         for ends in lines:
@@ -124,7 +124,7 @@ def draw_map(path: Path, walls: list[Wall], doorways: list[Wall], spots: dict[in
 
 
 def draw_views(path: Path) -> None:
-    """What is seen from the fixed spawns: the game's picture and the agent's."""
+    """Draws the views from the fixed spawns: the game's picture and the agent's."""
     fixed = [name for name, spot in SPAWNS.items() if spot is not None]
     figure, axes = plt.subplots(len(fixed), 2, figsize=(5, 4.4), layout="constrained")
     for (screen, seen), spawn in zip(axes, fixed, strict=True):
@@ -140,7 +140,7 @@ def draw_views(path: Path) -> None:
 
 
 def main() -> None:
-    """Draws both pictures and prints the distances, the longest first."""
+    """Draws both pictures and prints the distances, longest first."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("docs/images"))
     out = parser.parse_args().out

@@ -8,7 +8,7 @@ import os
 def named_cluster(address: str | None) -> str | None:
     """The cluster that `address`, or else `RAY_ADDRESS`, names; None for a Ray of this process.
 
-    `local` is Ray's own keyword for the latter.
+    `local` is Ray's own keyword for a Ray of this process.
     """
     named = address or os.environ.get("RAY_ADDRESS") or "local"
     return None if named == "local" else named

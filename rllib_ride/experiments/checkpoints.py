@@ -56,8 +56,8 @@ def result_of(folder: Path) -> dict[str, Any] | None:
 def refuse_others(trial: Trial, trial_folder: Path) -> None:
     """Refuses, before a trial starts, checkpoints of another trial or of a newer format.
 
-    Skips checkpoints whose seal is incomplete. Spaces are left to the trial to check, because they
-    take an environment to know.
+    Skips checkpoints without a whole seal. The trial itself checks observation and action spaces,
+    because finding them out takes an environment.
 
     Raises:
         SealError: Describes the newest such checkpoint.

@@ -85,7 +85,7 @@ def start_here(*, has_dashboard: bool, num_cpus: int | None = None) -> str | Non
 
 
 def cluster_address(address: str) -> str:
-    """`HOST:PORT` of the cluster that `address` names, once something is known to listen there.
+    """`HOST:PORT` of the cluster that `address` names; checks that something listens there.
 
     Raises:
         ConfigError: It is no address, nothing listens there, or this machine is in no cluster.

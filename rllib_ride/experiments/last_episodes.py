@@ -50,7 +50,7 @@ class LastEpisodes:
         Path(folder, FILE).write_text(json.dumps(list(self._iterations)), encoding="utf-8")
 
     def load(self, folder: str | Path) -> None:
-        """Restores the state from a checkpoint; stays as it is without the file."""
+        """Restores the state from a checkpoint; without the file, the window stays empty."""
         path = Path(folder, FILE)
         if path.exists():
             self._iterations = deque(json.loads(path.read_text(encoding="utf-8")))

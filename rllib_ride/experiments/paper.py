@@ -36,8 +36,8 @@ FRAMES = {
     KEY_CORRIDOR_ID: 30_000_000,
     OBSTRUCTED_MAZE_ID: 100_000_000,
 }
-"""Frames of training by task, for `frames: paper`. They are the released code's; the text only
-gives 100M for MultiRoom-N12-S10 (fig:state_visitation_heatmaps)."""
+"""Frames of training by task, for `frames: paper`. They are the released code's; of these tasks,
+the text only gives a total for MultiRoom-N12-S10: 100M (fig:state_visitation_heatmaps)."""
 
 
 def origin(path: Path) -> str:

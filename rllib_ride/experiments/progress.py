@@ -32,7 +32,7 @@ class Progress:
         wall_s: Seconds of training, including those before an interruption.
         episodes: Episodes ended.
         return_mean: Mean extrinsic return over the last 100 episodes.
-        return_std: Its standard deviation over these episodes.
+        return_std: Standard deviation of the return over these episodes.
         length_mean: Mean transitions per episode, over the last 100.
         intrinsic_reward_mean: Mean bonus per transition, before its coefficient; NaN without a
             bonus.

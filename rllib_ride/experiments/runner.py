@@ -58,7 +58,7 @@ class TrialOutcome:
         folder: Where its files are.
         progress: Its last result; None if there was none.
         checkpoint: Folder of its last checkpoint, if there is one.
-        error: One line on what went wrong, if it failed; the rest is in `folder / "error.txt"`.
+        error: One line on what went wrong, if it failed; `folder / "error.txt"` has all of it.
         ended: Whether Tune counts it as finished, perhaps with fewer frames than it has now.
     """
 
@@ -110,8 +110,8 @@ def run(
         storage: Parent of the experiment's folder.
         resume: Resume the run in the experiment's folder. A trial may get more frames than it was
             started with; its schedules stay those of its start.
-        address: Address of a Ray cluster, see `start_ray`; None without `RAY_ADDRESS` starts Ray
-            here.
+        address: Address of a Ray cluster, see `start_ray`; None: that in `RAY_ADDRESS`, or else a
+            Ray started here.
         callbacks: Tune callbacks, in addition to those that write curves and show progress.
         on_lost_head: Called from a thread when Ray's head is gone; see `watched_head`. Ray ends the
             process some seconds later.

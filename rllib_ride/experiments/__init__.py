@@ -1,1 +1,1 @@
-"""From a YAML file to trials, and from trials to a run with Tune."""
+"""Turns a YAML file into trials, and runs them with Tune."""

@@ -1,4 +1,4 @@
-"""Which Ray is meant: one that runs, or one of this process alone. Without Ray, for `doctor`."""
+"""Which Ray to use: a running cluster or a local one. Does not import Ray, for `doctor`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import os
 
 
 def named_cluster(address: str | None) -> str | None:
-    """What names a cluster, `address` or else `RAY_ADDRESS`; None for a Ray of this process alone.
+    """The cluster that `address`, or else `RAY_ADDRESS`, names; None for a Ray of this process.
 
-    `local` is Ray's own word for that.
+    `local` is Ray's own keyword for a Ray of this process.
     """
     named = address or os.environ.get("RAY_ADDRESS") or "local"
     return None if named == "local" else named

@@ -1,4 +1,4 @@
-"""The order of trials: as they are in the file, or by ASHA, which ends those that are behind.
+"""Tune schedulers: trials in the file's order, or ASHA, which stops trials that fall behind.
 
 Source of ASHA: Li et al., "A System for Massively Parallel Hyperparameter Tuning", 2020.
 """
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 class _Prepared(TrialScheduler):
-    """What every order of trials does beside; mix in before one of Tune's.
+    """Mixin for all schedulers here; it has to come before Tune's scheduler among the bases.
 
     Args:
-        prepare: Called with each trial once Tune knows it, before it makes a process for it.
-        **settings: Of Tune's.
+        prepare: Called with each trial when Tune adds it, before Tune starts a process for it.
+        **settings: Settings of Tune's scheduler.
     """
 
     def __init__(self, prepare: Callable[[TuneTrial], None], **settings: Any) -> None:
@@ -33,7 +33,7 @@ class _Prepared(TrialScheduler):
         super().__init__(**settings)
 
     def on_trial_add(self, tune_controller: TuneController, trial: TuneTrial) -> None:
-        """Prepares the trial."""
+        """Prepares the trial, then adds it."""
         self._prepare(trial)
         super().on_trial_add(tune_controller, trial)
 
@@ -50,17 +50,16 @@ class InOrder(_Prepared, FIFOScheduler):
 
 
 class FramesASHA(_Prepared, ASHAScheduler):
-    """Tune's ASHA over frames and mean return, which a resumed run goes on with.
+    """Tune's ASHA on frames and mean return, with rungs that a resumed run restores.
 
-    Tune does not keep a scheduler's memory. A resumed run learns from the curves again what each
-    trial's return was when it came to a rung. A trial of which no episode has ended has no return
-    and is not judged.
+    Tune does not save a scheduler's state. On resume, each trial's curve is replayed to recover its
+    return at each rung. A trial without a finished episode has no return and is not judged.
 
     Args:
         prepare: See `_Prepared`.
-        frames: Of the longest trial.
-        grace_frames: Up to which none is ended.
-        reduction_factor: One in so many goes on from each rung.
+        frames: Frames of the longest trial.
+        grace_frames: No trial is stopped before this many frames.
+        reduction_factor: One trial in this many goes on from each rung.
     """
 
     def __init__(
@@ -82,9 +81,9 @@ class FramesASHA(_Prepared, ASHAScheduler):
         )
 
     def on_trial_add(self, tune_controller: TuneController, trial: TuneTrial) -> None:
-        """Takes note of the trial, and of what it did before an interruption."""
+        """Adds the trial, and replays its curve from before an interruption."""
         super().on_trial_add(tune_controller, trial)
-        if not trial.has_reported_at_least_once:  # and so has no folder either
+        if not trial.has_reported_at_least_once:  # has no folder either
             return
         for row in read_curve(Path(trial.path or "") / CURVE_FILE):
             if row["return_mean"]:

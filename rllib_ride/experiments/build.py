@@ -1,4 +1,4 @@
-"""From a trial to the RLlib config that trains it."""
+"""Builds the RLlib config of a trial."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def algorithm_config(trial: Trial) -> AlgorithmConfig:
     """The trial's preset with the trial's overrides, validated by RLlib.
 
     Raises:
-        ConfigError: An unknown config key, or a value that RLlib or the intrinsic reward refuses,
-            such as an environment it does not support.
+        ConfigError: A config key is unknown, or RLlib or the intrinsic reward refuses a value, such
+            as an environment it does not support.
     """
     overrides = dict(trial.config)
     intrinsic, values = overrides.pop("intrinsic", {}), overrides.pop("preset", {})
@@ -31,32 +31,30 @@ def algorithm_config(trial: Trial) -> AlgorithmConfig:
         return _build(trial, overrides, intrinsic, values)
     except ConfigError:
         raise
-    except (
-        Exception
-    ) as error:  # RLlib, Gymnasium and environments refuse with any type of their own
+    except Exception as error:  # RLlib, Gymnasium and environments raise any type
         raise ConfigError(f"trial {trial.name}: {told(error)}") from error
 
 
 def checked_request(trial: Trial, config: AlgorithmConfig) -> PlacementGroupFactory:
-    """What the trial, whose config it is, asks Ray for.
+    """The trial's resource request to Ray, from the trial's `config`.
 
     Raises:
-        ConfigError: It asks for what cannot be.
+        ConfigError: The request is invalid.
     """
     try:
         return resource_request(config)
-    except Exception as error:  # likewise
+    except Exception as error:  # RLlib raises any type
         raise ConfigError(f"trial {trial.name}: {told(error)}") from error
 
 
 def algorithm_class(config: AlgorithmConfig) -> type[Algorithm]:
-    """The algorithm that a config is for."""
+    """The algorithm class of a config."""
     assert config.algo_class is not None, "a preset names its algorithm"
     return config.algo_class
 
 
 def resource_request(config: AlgorithmConfig) -> PlacementGroupFactory:
-    """The bundles of cores and accelerators that the algorithm occupies while it runs."""
+    """The resource bundles (cores, accelerators) that the algorithm occupies while it runs."""
     return cast("PlacementGroupFactory", algorithm_class(config).default_resource_request(config))
 
 
@@ -87,7 +85,7 @@ def _build(
 
 
 def _check_group(group: str, given: Any, known: set[str]) -> None:
-    """Refuses a key below `config.<group>` that it does not have."""
+    """Refuses a `config.<group>` that is no mapping or has an unknown key."""
     if not isinstance(given, dict):
         raise ConfigError(f"key 'config.{group}' must hold keys and values, not {shown(given)}")
     for key in given:

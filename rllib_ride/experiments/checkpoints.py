@@ -1,7 +1,7 @@
-"""Checkpoints of trials: sealed when saved, and told from half ones when a run goes on.
+"""Checkpoints of trials: sealed when saved, and verified when a run resumes.
 
-Tune copies a checkpoint into the trial's folder file by file. The seal, written before that, lists
-the files with their hashes; only a folder in which all of them have arrived is whole.
+Tune copies a checkpoint into the trial's folder file by file. The seal, written before the copy,
+lists the files with their hashes. A checkpoint is whole if every listed file has arrived intact.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 
 def seal(folder: str | Path, result: Mapping[str, Any], **facts: Any) -> None:
-    """Seals a checkpoint with the trial's result that it was made after, and other facts."""
+    """Seals a checkpoint with the trial's latest result and other facts."""
     write_seal(Path(folder), {**facts, "frames": result.get("frames", 0), "result": result})
 
 
 def identity(trial: Trial, algorithm: Algorithm) -> dict[str, Any]:
-    """What a checkpoint must have been made of for this trial to go on from it."""
+    """The facts that a checkpoint must match for this trial to resume from it."""
     observation_space, action_space = module_spaces(algorithm)
     return {
         "method": trial.method,
@@ -46,7 +46,7 @@ def identity(trial: Trial, algorithm: Algorithm) -> dict[str, Any]:
 
 
 def result_of(folder: Path) -> dict[str, Any] | None:
-    """The result that a checkpoint was made after; None if the checkpoint is not whole."""
+    """The result that a checkpoint was sealed with; None if the checkpoint is not whole."""
     try:
         return verified(folder)["result"]
     except (OSError, SealError):
@@ -54,12 +54,13 @@ def result_of(folder: Path) -> dict[str, Any] | None:
 
 
 def refuse_others(trial: Trial, trial_folder: Path) -> None:
-    """Refuses a trial whose checkpoints are not its own, or of a newer format, before it starts.
+    """Refuses, before a trial starts, checkpoints of another trial or of a newer format.
 
-    Half ones are passed over. What takes an environment to know, its spaces, is left to the trial.
+    Skips checkpoints without a whole seal. The trial itself checks observation and action spaces,
+    because finding them out takes an environment.
 
     Raises:
-        SealError: Of the newest such checkpoint.
+        SealError: Describes the newest such checkpoint.
     """
     wanted = {"method": trial.method, "env": trial.env, "env_options": trial.env_options}
     for folder in sorted(trial_folder.glob("checkpoint_*"), reverse=True):
@@ -68,6 +69,6 @@ def refuse_others(trial: Trial, trial_folder: Path) -> None:
 
 
 def whole_checkpoints(trial_folder: Path) -> list[tuple[Path, dict[str, Any]]]:
-    """The whole checkpoints of a trial with their results, oldest first."""
+    """A trial's whole checkpoints with their results, oldest first."""
     found = [(path, result_of(path)) for path in sorted(trial_folder.glob("checkpoint_*"))]
     return [(path, result) for path, result in found if result is not None]

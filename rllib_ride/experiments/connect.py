@@ -1,4 +1,4 @@
-"""Starting Ray here, or joining a cluster, without the minutes Ray waits where nothing listens."""
+"""Starts Ray here, or joins a cluster; fails fast if nothing listens, where Ray waits minutes."""
 
 from __future__ import annotations
 
@@ -28,49 +28,49 @@ def start_ray(address: str | None) -> str | None:
     """Joins the cluster that `address` or `RAY_ADDRESS` names; starts Ray here if there is neither.
 
     Args:
-        address: `HOST:PORT`, or `auto` for the cluster that this machine is a node of, or `local`
-            to start Ray here whatever `RAY_ADDRESS` is.
+        address: `HOST:PORT`, `auto` for the cluster that this machine is a node of, or `local` to
+            start Ray here whatever `RAY_ADDRESS` is.
 
     Returns:
-        The dashboard's `HOST:PORT`; None without one, which takes the extra `cluster`.
+        The dashboard's `HOST:PORT`; None without a dashboard, which needs the extra `cluster`.
 
     Raises:
-        ConfigError: there is no cluster there, or none that this process may or can join; or Ray
-            does not start here.
+        ConfigError: There is no cluster there, this process cannot or may not join it, or Ray does
+            not start here.
     """
     cluster = named_cluster(address)
     if cluster is None:
-        # One part of ray[default].
+        # The dashboard comes with ray[default]; aiohttp_cors is one of its packages.
         return start_here(has_dashboard=importlib.util.find_spec("aiohttp_cors") is not None)
     wanted = cluster_address(cluster)
     try:
         with handlers_left():
             return ray.init(address=wanted, **_QUIET).dashboard_url
-    except ConnectionError as error:  # something answers there, but not as Ray would to its own
+    except ConnectionError as error:  # something listens there, but refuses us or is no Ray
         raise ConfigError(
             f"--address {wanted}: cannot be joined: {told(error)}. Is the token here that of the "
             f"cluster, and Ray's version {ray.__version__}? See docs/cluster.md"
         ) from error
     except (RuntimeError, ValueError, ray.exceptions.RayError) as error:
-        # A RuntimeError is other versions of Ray or Python there; a RayError a missing token.
+        # RuntimeError: other versions of Ray or Python there; RayError: a missing token.
         raise ConfigError(f"--address {wanted}: cannot be joined: {told(error)}") from error
 
 
 def start_here(*, has_dashboard: bool, num_cpus: int | None = None) -> str | None:
-    """Starts a Ray of this process alone.
+    """Starts a Ray for this process alone.
 
     Args:
-        has_dashboard: Whether Ray's dashboard is started too.
-        num_cpus: Cores to share out; None: those of this machine.
+        has_dashboard: Whether to start Ray's dashboard too.
+        num_cpus: Cores that Ray may allocate; None: all of this machine.
 
     Returns:
-        The dashboard's `HOST:PORT`; None without one.
+        The dashboard's `HOST:PORT`; None without a dashboard.
 
     Raises:
         ConfigError: Ray does not start.
     """
     if not has_dashboard:
-        # Nobody can look at Ray's records of each task, of which every process keeps 10 MB.
+        # Only the dashboard shows Ray's task events, of which every process keeps 10 MB.
         os.environ.setdefault("RAY_task_events_report_interval_ms", "0")
     try:
         with loopback_only(), apart_from_signals(), handlers_left():
@@ -78,17 +78,17 @@ def start_here(*, has_dashboard: bool, num_cpus: int | None = None) -> str | Non
             return ray.init(
                 address="local", num_cpus=num_cpus, include_dashboard=has_dashboard, **_QUIET
             ).dashboard_url
-    except Exception as error:  # Ray raises just that where it takes more than 30 s
+    except Exception as error:  # Ray raises a bare Exception if it takes more than 30 s
         raise ConfigError(
             f"Ray does not start here: {told(error)} Is the machine busy with other things?"
         ) from error
 
 
 def cluster_address(address: str) -> str:
-    """`HOST:PORT` of the cluster that `address` names, where something listens.
+    """`HOST:PORT` of the cluster that `address` names; checks that something listens there.
 
     Raises:
-        ConfigError: it is no address, nothing listens there, or this machine is in no cluster.
+        ConfigError: It is no address, nothing listens there, or this machine is in no cluster.
     """
     if address.startswith("ray://"):
         raise ConfigError(
@@ -117,11 +117,11 @@ def cluster_address(address: str) -> str:
 
 
 def knock(address: str, within_s: float) -> None:
-    """Connects to `HOST:PORT` and leaves again.
+    """Opens a TCP connection to `HOST:PORT` and closes it.
 
     Raises:
-        OSError: nothing answers there within the time.
-        ValueError: the port is no number, or no host can have that name.
+        OSError: Nothing answers there within `within_s` seconds.
+        ValueError: The port is no number, or the host name is invalid.
     """
     host, _, port = address.rpartition(":")
     socket.create_connection((host.strip("[]"), int(port)), within_s).close()

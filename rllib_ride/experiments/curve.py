@@ -20,16 +20,15 @@ if TYPE_CHECKING:
 COLUMNS = (*CURVE_COLUMNS, "env_frames")
 _NEVER_EMPTY = {"frames", "wall_s", "fps"}
 _LEAST_SECONDS_A_ROW = 1.0
-_MOST_BYTES = 1024 * MIB  # of some 80 a row: five months
+_MOST_BYTES = 1024 * MIB  # five months of a row of some 80 bytes a second
 
 
 class CurveCallback(Callback):
-    """Adds a row of `COLUMNS` to each trial's `curve.csv` for every result, one a second at most.
+    """Adds a row of `COLUMNS` to each trial's `curve.csv` per result, at most one a second.
 
-    A trial that goes on from a checkpoint loses the rows after that checkpoint: the curve is the
-    one of the run that leads to the weights, and frames only grow along it. Empty cells: no episode
-    has ended yet, there is no bonus, or the environment is no game. `fps` is over the time since
-    the row before.
+    When a trial resumes from a checkpoint, later rows are dropped: the curve is that of the run
+    that led to the weights, and its frames only grow. A cell is empty if no episode has ended yet,
+    there is no bonus, or the environment is no game. `fps` covers the time since the previous row.
     """
 
     def __init__(self) -> None:
@@ -38,7 +37,7 @@ class CurveCallback(Callback):
     def on_trial_start(
         self, iteration: int, trials: list[TuneTrial], trial: TuneTrial, **info: Any
     ) -> None:
-        """Cuts the curve back to where the trial starts from."""
+        """Cuts the curve back to the frames that the trial starts from."""
         saved = trial.latest_checkpoint_result
         frames = Progress.of(saved.metrics).frames if saved else 0
         rows = [row for row in read_curve(_path(trial)) if float(row["frames"]) <= frames]
@@ -58,7 +57,7 @@ class CurveCallback(Callback):
         result: dict[str, Any],
         **info: Any,
     ) -> None:
-        """Adds a row."""
+        """Adds a row; one for a checkpoint or the end even within a second of the last."""
         now = Progress.of(result)
         last_frames, last_wall_s = self._last[trial.trial_id]
         seconds = now.wall_s - last_wall_s
@@ -73,12 +72,13 @@ class CurveCallback(Callback):
 
 
 def read_curve(path: Path) -> list[dict[str, str]]:
-    """The whole rows of a curve, which are all but those a crash has damaged; none without a file.
+    """The rows of a curve without those that a crash has damaged; none if there is no file.
 
-    A killed driver may have left half a line, a loss of power zeros in place of the last ones.
+    A killed driver may leave half a line; a power loss may leave zero bytes in place of the last
+    lines.
 
     Raises:
-        ValueError: Why it cannot be read.
+        ValueError: The file cannot be read; says why.
     """
     try:
         text = read_bytes(path, _MOST_BYTES).decode("utf-8", errors="replace")

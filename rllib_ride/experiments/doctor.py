@@ -1,4 +1,4 @@
-"""What this machine, and a cluster, have of what the package needs; reads, and changes nothing."""
+"""Examines what this machine and a cluster have of what the package needs; changes nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REQUIRED = ("ray", "torch", "gymnasium", "minigrid", "numpy", "numba")
 
 @dataclass(frozen=True)
 class Extra:
-    """An optional part: what it is for, the modules it consists of, its name for pip."""
+    """An optional extra: its purpose, its modules and its name for pip."""
 
     purpose: str
     modules: tuple[str, ...]
@@ -32,7 +32,7 @@ class Extra:
 
     @property
     def pip(self) -> str:
-        """The command that brings it."""
+        """The command that installs it."""
         return f"pip install -c constraints.txt -e '.[{self.extra}]'"
 
 
@@ -47,13 +47,13 @@ EXTRAS = {
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing looked at.
+    """The state of one part.
 
     Attributes:
-        part: What it is, such as `torch` or `node 10.0.0.2`.
+        part: Its name, such as `torch` or `node 10.0.0.2`.
         required: Whether training needs it.
         state: `ok`, `missing` or `wrong`.
-        detail: Its version, or what is the matter and what to do.
+        detail: Its version, or what is wrong and how to fix it.
     """
 
     part: str
@@ -75,7 +75,7 @@ def examine(address: str | None = None) -> list[Finding]:
 
 
 def healthy(findings: Sequence[Finding]) -> bool:
-    """Whether all that training needs is fine."""
+    """Whether everything that training needs is `ok`."""
     return all(finding.state == "ok" for finding in findings if finding.required)
 
 
@@ -101,7 +101,7 @@ def _extra(name: str, extra: Extra) -> Finding:
 
 
 def _cluster(address: str | None) -> list[Finding]:
-    """Whether it can be joined, and every node's state, resources and versions."""
+    """Whether the cluster can be joined, and each node's state, resources and versions."""
     if address is None:
         detail = f"none asked for (--address); {num_cores()} cores here"
         return [Finding("ray cluster", False, "ok", detail)]
@@ -133,7 +133,7 @@ def _cluster(address: str | None) -> list[Finding]:
 
 
 def _token() -> Finding:
-    """Where the cluster's token is, never what it is."""
+    """Where the cluster's token is; never the token itself."""
     if os.environ.get("RAY_AUTH_TOKEN"):
         return Finding("ray token", False, "ok", "in RAY_AUTH_TOKEN")
     path = Path(os.environ.get("RAY_AUTH_TOKEN_PATH") or "~/.ray/auth_token").expanduser()
@@ -144,7 +144,7 @@ def _token() -> Finding:
 
 
 def _wandb_mode() -> Finding:
-    """What `--wandb online` would do; that there is a key, never which."""
+    """What `--wandb online` would do; says whether there is an API key, never shows it."""
     mode = os.environ.get("WANDB_MODE", "online")
     server = os.environ.get("WANDB_BASE_URL", "https://api.wandb.ai")
     has_key = bool(os.environ.get("WANDB_API_KEY")) or in_netrc(server)

@@ -1,7 +1,7 @@
-"""The one exception that says "your input is wrong"."""
+"""The exception for wrong input."""
 
 from __future__ import annotations
 
 
 class ConfigError(ValueError):
-    """Bad input from a person; the message names the file, the key, the value and what is right."""
+    """Bad input from a person; the message names file, key and value, and says what is right."""

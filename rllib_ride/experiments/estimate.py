@@ -1,4 +1,4 @@
-"""What an experiment costs: frames, core-hours, and hours on a cluster of a given shape."""
+"""Estimates what an experiment costs: frames, core-hours, and hours on a given cluster."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from rllib_ride.experiments.schedule import Job, wall_hours
 
 @dataclass(frozen=True)
 class Part:
-    """The trials of one environment and method, or of all of either.
+    """The cost of the trials of one environment and one method, or of all of either.
 
     Attributes:
         env: Environment id; None: all.
         method: Method; None: all.
-        trials: How many there are.
-        frames: Of all of them together.
-        core_hours: Of all of them together.
-        share: Of the experiment's core-hours, from 0 to 1.
-        fps: Frames a second of a trial; of different ones, all frames over all trials' seconds.
+        trials: Number of trials.
+        frames: Frames of these trials together.
+        core_hours: Core-hours of these trials together.
+        share: Their share of the experiment's core-hours, from 0 to 1.
+        fps: Frames per second of a trial: all frames over the sum of the trials' seconds.
     """
 
     env: str | None
@@ -36,19 +36,19 @@ class Estimate:
     """What an experiment costs on a cluster.
 
     Attributes:
-        trials: How many there are.
-        frames: Of all trials.
-        core_hours: During which a trial keeps a core.
+        trials: Number of trials.
+        frames: Frames of all trials together.
+        core_hours: Core-hours that the trials occupy.
         wall_hours: From the first start to the last end.
-        longest_trial_hours: What no number of cores shortens.
-        nodes: Machines.
-        cores: Cores of each.
-        core_hours_held: Of the whole cluster until the last end.
-        cost: Of the core-hours that trials keep (`busy`), and of those of the cluster (`held`);
-            None without a price.
-        by_env: Where the time goes, and likewise the next two.
-        by_method: See `by_env`.
-        by_env_and_method: See `by_env`.
+        longest_trial_hours: Hours of the longest trial, which more cores do not shorten.
+        nodes: Number of machines.
+        cores: Cores per machine.
+        core_hours_held: Core-hours of the whole cluster until the last end.
+        cost: Price of `core_hours` (`busy`) and of `core_hours_held` (`held`); None without a price
+            per core-hour.
+        by_env: The cost of each environment.
+        by_method: The cost of each method.
+        by_env_and_method: The cost of each pair.
     """
 
     trials: int
@@ -72,9 +72,9 @@ def estimate(
 
     Args:
         jobs: Trials in the order they start; at least one.
-        nodes: Machines.
-        cores: Cores of each.
-        price: Of a core for an hour.
+        nodes: Number of machines.
+        cores: Cores per machine.
+        price: Price per core-hour.
 
     Raises:
         ConfigError: A trial does not fit into the cluster.

@@ -1,4 +1,4 @@
-"""Folders that are to be written to, and need not be there yet."""
+"""Checks of output folders, which need not exist yet."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from rllib_ride.experiments.errors import ConfigError
 
 
 def nearest_existing(folder: Path) -> Path:
-    """The folder, or what is there of the way to it."""
+    """The folder itself, or else its nearest parent that exists."""
     return next(path for path in (folder, *folder.parents) if path.exists())
 
 
 def check_writable(option: str, folder: Path) -> None:
-    """Refuses a folder that cannot be written to, or made, before anything is done for it.
+    """Refuses a folder that cannot be created or written to, before any work is done for it.
 
     Args:
-        option: By which it was given, with its value.
+        option: The option that named the folder, with its value.
         folder: The folder.
 
     Raises:

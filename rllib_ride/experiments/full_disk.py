@@ -1,4 +1,4 @@
-"""A full disk: found among the many errors it comes as, and told in one message."""
+"""Recognizes a full disk behind the many errors it causes, and reports it in one message."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ _MB_A_TRIAL = 100.0
 
 
 class DiskFull(Exception):
-    """The disk that a run writes to is full; the message says which, and what to do."""
+    """The disk that a run writes to is full; the message says which disk and what to do."""
 
 
 @contextlib.contextmanager
 def told_if_full(folder: Path) -> Iterator[None]:
-    """Makes a `DiskFull` of any error below that a full disk has caused.
+    """Turns any error inside this context that a full disk has caused into a `DiskFull`.
 
-    Tune hands on some errors as the text of a traceback inside another error.
+    Tune passes some errors on only as traceback text inside another error.
 
     Args:
-        folder: That the run writes to.
+        folder: The folder that the run writes to.
     """
     try:
         yield
@@ -47,7 +47,7 @@ def told_if_full(folder: Path) -> Iterator[None]:
 
 
 def is_full_disk(error: BaseException | None) -> bool:
-    """Whether a full disk, or a quota that is used up, is what an error came from."""
+    """Whether a full disk or an exhausted quota caused an error."""
     while error is not None:
         if getattr(error, "errno", None) in _CODES or tells_of_full_disk(str(error)):
             return True
@@ -61,7 +61,7 @@ def tells_of_full_disk(text: str) -> bool:
 
 
 def warn_of_little_room(folder: Path, num_trials: int) -> None:
-    """Says so where fewer than 100 MB a trial are free: checkpoints, and results as they grow."""
+    """Warns if less than 100 MB per trial, for its checkpoints and results, are free."""
     free, wanted = _free_mb(folder), num_trials * _MB_A_TRIAL
     if free < wanted:
         print(
@@ -71,12 +71,12 @@ def warn_of_little_room(folder: Path, num_trials: int) -> None:
 
 
 class FullDiskCallback(Callback):
-    """Ends the run where a trial has failed by a full disk: the next try would fail alike."""
+    """Ends the run when a full disk makes a trial fail: a retry would fail too."""
 
     def on_trial_recover(
         self, iteration: int, trials: list[TuneTrial], trial: TuneTrial, **info: Any
     ) -> None:
-        """Ends the run before the trial is tried again."""
+        """Ends the run before the trial is retried."""
         _raise_if_full(trial)
 
     def on_trial_error(
@@ -88,7 +88,7 @@ class FullDiskCallback(Callback):
 
 def _raise_if_full(trial: TuneTrial) -> None:
     log = Path(trial.error_file or "")
-    # Tune appends; what counts is the failure at hand.
+    # Tune appends each failure to the file; only the latest counts.
     last = log.read_text(encoding="utf-8").rpartition("Failure # ")[2] if log.is_file() else ""
     if tells_of_full_disk(last):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -1,4 +1,4 @@
-"""Tune's process gives back memory whenever a trial has saved."""
+"""Returns freed memory of Tune's process to the system whenever a trial has saved."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ class GiveBackCallback(Callback):
     """See `give_back_memory`."""
 
     def on_checkpoint(self, *args: Any, **info: Any) -> None:
-        """Gives back what this process has freed."""
+        """Returns the memory that this process has freed."""
         give_back_memory()

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: every running trial saves a checkpoint, then the run ends in order."""
+"""On Ctrl-C or SIGTERM, every running trial saves a checkpoint, then the run ends cleanly."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _LONGEST_WAIT_S = 60.0
 
 
 class InterruptCallback(Callback):
-    """Asks for a checkpoint after the iteration that a trial is in; a second signal ends at once.
+    """Has each trial save after its current iteration; a second signal ends the run at once.
 
-    Has to come before callbacks that read results.
+    Must come before callbacks that read results.
     """
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class InterruptCallback(Callback):
         self._unsaved: set[str] | None = None
 
     def setup(self, *args: Any, **info: Any) -> None:
-        """Takes the signals over from Tune, which would end without a checkpoint."""
+        """Replaces Tune's signal handlers, which would end the run without checkpoints."""
         for signum in SIGNALS if is_main_thread() else ():
             signal.signal(signum, self._on_signal)
         raise_swallowed()
@@ -57,22 +57,22 @@ class InterruptCallback(Callback):
         checkpoint: Checkpoint,
         **info: Any,
     ) -> None:
-        """Notes that the trial is safe."""
+        """Marks the trial as saved."""
         if self._unsaved is not None:
             self._unsaved.discard(trial.trial_id)
 
     def on_step_end(self, iteration: int, trials: list[TuneTrial], **info: Any) -> None:
-        """Ends the run once all is safe."""
+        """Ends the run once every running trial has saved, or after a minute."""
         if self._asked_at is None:
             return
         running = {trial.trial_id for trial in trials if trial.status == TuneTrial.RUNNING}
         self._unsaved = running if self._unsaved is None else self._unsaved & running
         if not self._unsaved or time.monotonic() - self._asked_at > _LONGEST_WAIT_S:
-            os.kill(os.getpid(), signal.SIGUSR1)  # Tune's own signal for an orderly end
+            os.kill(os.getpid(), signal.SIGUSR1)  # Tune's own signal for a clean end
 
     def _on_signal(self, signum: int, frame: FrameType | None) -> None:
         self._asked_at = time.monotonic()
         for other in SIGNALS:
             signal.signal(other, signal.default_int_handler)
-        # No print: the signal may have come in the middle of one.
+        # Not `print`: the signal may have interrupted one.
         os.write(sys.stderr.fileno(), b"saving checkpoints; again to end at once\n")

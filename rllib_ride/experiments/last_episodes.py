@@ -1,7 +1,7 @@
-"""Return and length over the last 100 episodes, whatever iterations they ended in.
+"""Mean return and length over the last 100 episodes, across iterations.
 
-RLlib's window of 100 holds the episodes of one iteration only: its metrics are emptied by every
-result. A slow machine or a task of long episodes then has means over two or three, or none.
+RLlib's window of 100 only holds the episodes of one iteration, because every result empties its
+metrics. On a slow machine or with long episodes, its means cover two or three episodes, or none.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _MEANS = (EPISODE_RETURN_MEAN, EPISODE_RETURN_SQUARED_MEAN, EPISODE_LEN_MEAN)
 
 
 class LastEpisodes:
-    """Means over the last 100 episodes, from each iteration's number of episodes and means."""
+    """Means over the last 100 episodes, computed from each iteration's count and means."""
 
     def __init__(self) -> None:
         # (episodes, mean return, mean squared return, mean length) of each iteration, newest last.
         self._iterations: deque[list[float]] = deque()
 
     def update(self, result: dict[str, Any]) -> None:
-        """Adds an iteration, and puts the means over the last 100 episodes in its result."""
+        """Adds an iteration and overwrites the means in its result."""
         sampled = result.setdefault(ENV_RUNNER_RESULTS, {})
         means = [float(sampled.get(name, math.nan)) for name in _MEANS]
         episodes = min(float(sampled.get(NUM_EPISODES, 0)), WINDOW)
@@ -46,11 +46,11 @@ class LastEpisodes:
             sampled[name] = mean
 
     def save(self, folder: str | Path) -> None:
-        """Writes what `load` reads, into a checkpoint."""
+        """Saves the state into a checkpoint."""
         Path(folder, FILE).write_text(json.dumps(list(self._iterations)), encoding="utf-8")
 
     def load(self, folder: str | Path) -> None:
-        """Goes on from a checkpoint; one without the file starts empty."""
+        """Restores the state from a checkpoint; without the file, the window stays empty."""
         path = Path(folder, FILE)
         if path.exists():
             self._iterations = deque(json.loads(path.read_text(encoding="utf-8")))
@@ -59,7 +59,7 @@ class LastEpisodes:
         return self._iterations[0][0] if self._iterations else math.inf
 
     def _means(self) -> list[float]:
-        """Each mean, weighted by episodes; of the oldest iteration only as many as are needed."""
+        """Means weighted by episodes; the oldest iteration fills up the 100; NaN without any."""
         left, sums = float(WINDOW), [0.0, 0.0, 0.0]
         for episodes, *means in reversed(self._iterations):
             taken = min(episodes, left)

@@ -1,17 +1,18 @@
-"""The largest numbers that an experiment may have: what is beyond is a slip, and would cost memory.
+"""Upper bounds on an experiment's numbers: larger ones are typos that would exhaust memory.
 
-Each is far above what anyone trains with, and is met before anything of that size is made.
+Each is far above what anyone trains with, and is checked before anything of that size is allocated.
 """
 
 MOST_FRAMES = 10**15
-"""Of a trial: thirty years at a million a second."""
+"""Frames per trial: thirty years at a million per second."""
 
 MOST_SEED = 2**31 - 1
-"""NumPy takes seeds of 32 bits, and RLlib adds a runner's number to it."""
+"""NumPy takes 32-bit seeds, and RLlib adds the EnvRunner's index to the seed."""
 
 MOST_TRIALS = 10_000
-"""Of an experiment: each one's config is built beforehand, and Tune writes down all their states
+"""Trials per experiment: each one's config is built beforehand, and Tune saves the state of all
 again and again."""
 
 MOST_PROCESSES = 10_000
-"""Of one kind in a trial, and nodes of a cluster: Ray is asked for a list of as many bundles."""
+"""Processes of one kind in a trial, and nodes of a cluster: the request to Ray lists a bundle for
+each."""

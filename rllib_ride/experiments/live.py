@@ -1,4 +1,4 @@
-"""The progress table, updated in place on stderr; plain lines where stderr is no terminal."""
+"""The progress table, updated in place on stderr; plain lines if stderr is no terminal."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from ray.tune.experiment import Trial as TuneTrial
 
 _SECONDS_A_LINE = 30.0
-_MOST_LINES = 8  # at a time, where stderr is no terminal
+_MOST_LINES = 8  # at a time, if stderr is no terminal
 _LINES_BESIDE_ROWS = 3  # the table's head, its caption, and the prompt
 _RATE_OVER = 5  # results
 
 
 class LiveCallback(Callback):
-    """One row a trial: frames of total, frames a second, return, intrinsic reward, time left.
+    """One row per trial: frames of total, frames per second, return, intrinsic reward, time left.
 
-    Where they are more than a screen holds, those that run come first, and the rest is counted.
+    If the screen cannot hold all trials, running ones come first and the caption counts the rest.
     """
 
     def __init__(self, trials: Sequence[Trial]) -> None:
@@ -38,7 +38,7 @@ class LiveCallback(Callback):
         self._last_lines = -math.inf
 
     def setup(self, *args: Any, **info: Any) -> None:
-        """Starts the table; before this there is nothing that could not be pickled."""
+        """Starts the table, which cannot be pickled: Tune pickles callbacks before `setup`."""
         console = Console(stderr=True)
         if console.is_terminal:
             self._live = Live(get_renderable=self._table, console=console, refresh_per_second=2)
@@ -58,7 +58,7 @@ class LiveCallback(Callback):
         result: dict[str, Any],
         **info: Any,
     ) -> None:
-        """Takes the trial's newest values; where there is no terminal, prints now and then."""
+        """Updates the trial's values; without a terminal, prints lines at most every 30 s."""
         self._row(trial).update(Progress.of(result))
         if self._live is None and time.monotonic() - self._last_lines >= _SECONDS_A_LINE:
             self._last_lines = time.monotonic()
@@ -73,7 +73,7 @@ class LiveCallback(Callback):
     def on_trial_recover(
         self, iteration: int, trials: list[TuneTrial], trial: TuneTrial, **info: Any
     ) -> None:
-        """Marks the trial as tried again, from its last checkpoint."""
+        """Marks the trial as retried from its last checkpoint."""
         self._end(trial, "trying again")
 
     def on_trial_error(
@@ -87,7 +87,7 @@ class LiveCallback(Callback):
         self.stop()
 
     def stop(self) -> None:
-        """Ends the updates and gives the cursor back, however the run has ended."""
+        """Ends the updates and restores the cursor, however the run has ended."""
         if self._live is not None:
             self._live.stop()
 
@@ -139,7 +139,7 @@ _COLUMNS: tuple[tuple[str, Any], ...] = (
 
 
 class _Row:
-    """What is known of one trial."""
+    """The state of one trial."""
 
     def __init__(self, trial: Trial) -> None:
         self.trial = trial
@@ -147,7 +147,7 @@ class _Row:
         self._recent: deque[Progress] = deque(maxlen=_RATE_OVER)
 
     def begin(self) -> None:
-        """Forgets an attempt that failed: its frames may be taken back."""
+        """Discards the rates of a failed attempt: its frames may be rolled back."""
         self.state = "starting"
         self._recent.clear()
 
@@ -179,7 +179,7 @@ class _Row:
         )
 
     def _rate(self) -> float:
-        """Frames a second over the last results."""
+        """Frames per second over the last results."""
         first, last = self._recent[0], self._recent[-1]
         if len(self._recent) == 1:
             return last.frames / last.wall_s if last.wall_s else 0.0

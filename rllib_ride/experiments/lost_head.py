@@ -1,4 +1,4 @@
-"""The head of a Ray cluster, watched: without it a run can neither go on nor end in order."""
+"""Watches the head of a Ray cluster: without it a run can neither continue nor end cleanly."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from rllib_ride.experiments.connect import knock
 
 _EVERY_S = 5.0
 _ANSWERS_WITHIN_S = 5.0
-_LOST_AFTER_S = 40.0  # after 60 Ray ends the process itself, with a line of its log
+_LOST_AFTER_S = 40.0  # after 60 s Ray ends the process itself, with only a line in its log
 
 
 @contextlib.contextmanager
 def watched_head(address: str, on_lost: Callable[[str], None]) -> Iterator[None]:
-    """Has a head that is gone told, from a thread: the main one may wait for it for ever.
+    """Reports a lost head, from a thread because the main thread may wait for the head forever.
 
     Args:
-        address: `HOST:PORT` of its GCS.
-        on_lost: Gets one line for people when nothing has answered there for 40 s.
+        address: `HOST:PORT` of the head's GCS.
+        on_lost: Called with a one-line message when nothing has answered there for 40 s.
     """
     done = threading.Event()
     threading.Thread(target=_watch, args=(address, on_lost, done), daemon=True).start()

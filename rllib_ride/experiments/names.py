@@ -1,4 +1,4 @@
-"""The methods, presets and environments there are."""
+"""Lists and checks the names of methods, presets and environments."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from rllib_ride.wording import one_line, shown, unknown
 
 
 def methods() -> list[str]:
-    """Registered methods; `none` among them is the learner without an intrinsic reward."""
+    """Registered methods, including `none`: the learner without an intrinsic reward."""
     import rllib_ride
 
     return rllib_ride.methods()
 
 
 def presets() -> list[str]:
-    """Sets of hyperparameters a trial may start from."""
+    """Names of the hyperparameter sets a trial may start from."""
     from rllib_ride.rllib.presets import presets
 
     return presets()
 
 
 def envs() -> list[str]:
-    """Ids of all environments registered with Gymnasium, this project's among them."""
+    """Ids of all environments registered with Gymnasium, including this project's."""
     import gymnasium
 
     import rllib_ride  # noqa: F401 (registers)
@@ -36,10 +36,10 @@ def envs() -> list[str]:
 
 
 def experiment_files() -> list[Path]:
-    """The files of `tune_configs/` here, or else of the clone that this package is used from.
+    """The YAML files of `./tune_configs/`, or else those of the clone that holds this package.
 
     Raises:
-        ConfigError: there are none in either place.
+        ConfigError: There are none in either place.
     """
     import rllib_ride
 
@@ -54,7 +54,7 @@ def experiment_files() -> list[Path]:
 
 
 def env_rows() -> list[dict[str, Any]]:
-    """Every environment once, the paper's first, each with its figures and its step limit."""
+    """One row per environment, the paper's first, with its figures and its step limit."""
     rows: dict[str, dict[str, Any]] = {}
     for task in (*PAPER_TASKS, *PIXEL_TASKS):
         options = ", ".join(f"{key}: {value}" for key, value in task.options.items())
@@ -75,7 +75,7 @@ def check_names(spec: ExperimentSpec) -> None:
     """Refuses an experiment with a method, environment or preset that does not exist.
 
     Raises:
-        ConfigError: with the nearest name and those there are.
+        ConfigError: Names the nearest match and those there are.
     """
     for method in spec.method:
         check_method(method)
@@ -86,10 +86,10 @@ def check_names(spec: ExperimentSpec) -> None:
 
 
 def check_method(method: str) -> None:
-    """Refuses a method that is not registered, and not by the module before its colon either.
+    """Refuses a method that is not registered, even after importing the module before its colon.
 
     Raises:
-        ConfigError: with the nearest name and those there are.
+        ConfigError: Names the nearest match and those there are.
     """
     from rllib_ride.intrinsic import get_method
 
@@ -97,7 +97,7 @@ def check_method(method: str) -> None:
         get_method(method)
     except ValueError as error:
         raise ConfigError(one_line(error)) from None
-    except Exception as error:  # whatever the module does while it is imported
+    except Exception as error:  # importing the module may raise anything
         raise ConfigError(f"method {shown(method)}: {_told(error)}") from error
 
 
@@ -105,16 +105,16 @@ def check_env(env_id: str) -> None:
     """Refuses an environment that Gymnasium does not know.
 
     Args:
-        env_id: An id, or `module:id` where importing the module registers it.
+        env_id: An id, or `module:id` if importing the module registers it.
 
     Raises:
-        ConfigError: with the nearest id.
+        ConfigError: Names the nearest id.
     """
     module, _, name = env_id.rpartition(":")
     try:
         if module:
             importlib.import_module(module)
-    except Exception as error:  # there is no such module, or whatever it does while imported
+    except Exception as error:  # no such module, or importing it raises anything
         raise ConfigError(f"environment {shown(env_id)}: {_told(error)}") from error
     if name not in envs():
         tasks = ", ".join(dict.fromkeys(task.id for task in (*PAPER_TASKS, *PIXEL_TASKS)))
@@ -123,5 +123,5 @@ def check_env(env_id: str) -> None:
 
 
 def _told(error: Exception) -> str:
-    known = isinstance(error, ImportError | TypeError | ValueError)  # of the name of a module
+    known = isinstance(error, ImportError | TypeError | ValueError)  # about the module's name
     return one_line(str(error) if known else f"{type(error).__name__}: {error}")

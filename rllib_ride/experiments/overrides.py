@@ -1,4 +1,4 @@
-"""What a file may set of RLlib's settings: which there are, and the types and sizes they take."""
+"""Checks overrides of RLlib's settings: their names, types and ranges."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from rllib_ride.experiments.errors import ConfigError
 from rllib_ride.experiments.limits import MOST_PROCESSES
 from rllib_ride.wording import shown, unknown
 
-# Set by the file's own keys; as overrides they would contradict the trial's name.
+# The file has its own keys for these; as overrides they would contradict the trial's name.
 _OWN_KEYS = {"env": "env", "env_config": "env", "seed": "seed"}
 
 
 def checked_overrides(overrides: Mapping[str, Any], config: AlgorithmConfig) -> dict[str, Any]:
-    """The overrides as `config` takes them: a whole number may have been written as `2e3`.
+    """The overrides in the types that `config` takes; `2e3`, say, becomes an int where needed.
 
     Raises:
-        ConfigError: RLlib has no such setting, or it takes no such value.
+        ConfigError: RLlib has no such setting, or the setting takes no such value.
     """
     known, parameters = setting_names(config), _parameters(config)
     checked = {}
@@ -49,7 +49,7 @@ def checked_overrides(overrides: Mapping[str, Any], config: AlgorithmConfig) -> 
 
 
 def setting_names(config: AlgorithmConfig) -> set[str]:
-    """What `update_from_dict` can set: attributes, and properties in front of private ones."""
+    """The settings of `update_from_dict`: public attributes, and setters of private ones."""
     names = {*config.keys(), *vars(config)}
     properties = {name: getattr(type(config), name[1:], None) for name in names if name[0] == "_"}
     settable = {name[1:] for name, prop in properties.items() if getattr(prop, "fset", None)}
@@ -57,10 +57,10 @@ def setting_names(config: AlgorithmConfig) -> set[str]:
 
 
 def _parameters(config: AlgorithmConfig) -> dict[str, inspect.Parameter]:
-    """Settings as RLlib's methods take them, such as `training()`, with their annotations."""
+    """Parameters of RLlib's config methods, such as `training()`, with corrected annotations."""
     methods = [
         method
-        for cls in reversed(type(config).__mro__)  # the algorithm's own last
+        for cls in reversed(type(config).__mro__)  # the algorithm's own last, so that it wins
         for method in vars(cls).values()
         if inspect.isfunction(method)
     ]
@@ -73,20 +73,20 @@ def _parameters(config: AlgorithmConfig) -> dict[str, inspect.Parameter]:
 
 
 def _as_meant(name: str, annotation: Any) -> Any:
-    """An annotation of RLlib's, with what it really takes."""
+    """RLlib's annotation, corrected to what the setting really takes."""
     if name in ("callbacks_class", "sample_collector"):
-        return object  # a class's name too, by which it is imported
+        return object  # also takes a class's import path
     parts = get_args(annotation)
     if str in parts and int in parts:
         annotation = Union[*(Literal["auto"] if part is str else part for part in parts)]
     if name == "entropy_coeff":
-        annotation |= list  # PPO's says a number; a schedule it is as well
+        annotation |= list  # PPO says a number, but takes a schedule too
     if name.startswith(("num_cpus_", "num_gpus_")):
-        annotation |= float  # some say int; Ray shares a core out
+        annotation |= float  # some say int, but Ray allocates fractions too
     return annotation
 
 
-# RLlib's own checks let these through, and fail in the trial or train on nonsense.
+# Minima. RLlib accepts lower values, then fails in the trial or trains on nonsense.
 _LEAST = {
     "broadcast_interval": 1,
     "entropy_coeff": 0,
@@ -102,7 +102,7 @@ _LEAST = {
     "train_batch_size_per_learner": 1,
 }
 
-# Ray is asked for a bundle of resources for each of them, and a list of all bundles is made.
+# Counts of processes: each process has a resource bundle in the list that Ray is asked for.
 _PROCESSES = {
     "evaluation_num_env_runners",
     "num_aggregator_actors_per_learner",
@@ -113,7 +113,7 @@ _PROCESSES = {
 
 
 def _right_size(key: str, value: Any) -> str | None:
-    """What a number would have to be, if it is too small or none at all."""
+    """What a number must be, if it is out of range or NaN; None if it is fine."""
     if not isinstance(value, int | float):
         return None
     if key == "gamma":

@@ -1,4 +1,4 @@
-"""What the paper says of methods, tasks and experiments, by its LaTeX labels (RIDE, ICLR 2020)."""
+"""What the RIDE paper (ICLR 2020) has on methods, tasks and experiments, by its LaTeX labels."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ FRAMES = {
     KEY_CORRIDOR_ID: 30_000_000,
     OBSTRUCTED_MAZE_ID: 100_000_000,
 }
-"""Frames of training by task, for `frames: paper`. They are the released code's: of these tasks the
-text has 100M alone, for MultiRoom-N12-S10 (fig:state_visitation_heatmaps)."""
+"""Frames of training by task, for `frames: paper`. They are the released code's; of these tasks,
+the text only gives a total for MultiRoom-N12-S10: 100M (fig:state_visitation_heatmaps)."""
 
 
 def origin(path: Path) -> str:
-    """The figure or table that an experiment's file names in its first line, `# Paper: ...`."""
+    """The figure or table named in the first line of an experiment's file, `# Paper: ...`."""
     with path.open(encoding="utf-8") as file:
         return file.readline().removeprefix("# Paper:").strip()

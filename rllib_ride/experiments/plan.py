@@ -1,4 +1,4 @@
-"""Everything about a run that can be known, and refused, before it starts."""
+"""Plans an experiment: expands its trials and validates all that can be known before it runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PlannedTrial:
-    """A trial, the RLlib config that was built for it and so proved valid, what it asks Ray for."""
+    """A trial, its RLlib config (valid, since it has been built) and its resource request."""
 
     trial: Trial
     config: AlgorithmConfig
@@ -30,12 +30,12 @@ class PlannedTrial:
 
     @property
     def resources(self) -> dict[str, float]:
-        """Cores and accelerators that it occupies while it runs, such as `{"CPU": 1}`."""
+        """Cores and accelerators that the trial occupies while it runs, such as `{"CPU": 1}`."""
         return dict(self.request.required_resources)
 
     @property
     def cpu_bundles(self) -> tuple[float, ...]:
-        """Cores that it needs on one node each, such as `(1.0,)`."""
+        """Cores of each bundle, such as `(1.0,)`; a bundle must fit on one node."""
         return tuple(bundle.get("CPU", 0.0) for bundle in self.request.bundles)
 
 
@@ -50,20 +50,20 @@ def trials_of(
     stop_at_return: float | None = None,
     overrides: Mapping[str, Any] | None = None,
 ) -> tuple[ExperimentSpec, list[Trial]]:
-    """The experiment in `path` and its trials, as far as can be told without importing Ray.
+    """The experiment in `path` and its trials, validated as far as possible without Ray.
 
     Args:
         path: A file such as those in `tune_configs/`.
-        methods: See `expand`, for this and the others.
+        methods: Methods to keep; see `expand` for this and the other arguments.
         envs: Environment ids to keep.
         seeds: Seeds to keep.
-        preset: Name of a preset to have instead.
-        frames: Where to stop instead.
-        stop_at_return: Mean return at which to stop instead.
-        overrides: Config keys that win over the file's.
+        preset: Preset that replaces the file's.
+        frames: Number of frames that replaces the file's.
+        stop_at_return: Mean return that replaces the file's.
+        overrides: Config keys that take precedence over the file's.
 
     Raises:
-        ConfigError: One message that begins with the file.
+        ConfigError: The message begins with the file's name.
     """
     spec = load_spec(path)
     if preset is not None:
@@ -90,13 +90,13 @@ def plan(path: str | Path, **asked: Any) -> list[PlannedTrial]:
 
     Args:
         path: A file such as those in `tune_configs/`.
-        **asked: See `trials_of`, for this and what it raises.
+        **asked: Keyword arguments of `trials_of`, which also lists what is raised.
     """
     return proved(path, *trials_of(path, **asked))
 
 
 def proved(path: str | Path, spec: ExperimentSpec, trials: Sequence[Trial]) -> list[PlannedTrial]:
-    """What `trials_of` gave, with each trial's config built.
+    """The trials that `trials_of` returned, each with its config built.
 
     Raises:
         ConfigError: See `trials_of`.
@@ -110,7 +110,7 @@ def planned(trial: Trial) -> PlannedTrial:
     """The trial with its config built.
 
     Raises:
-        ConfigError: It cannot be.
+        ConfigError: The config cannot be built.
     """
     config = algorithm_config(trial)
     return PlannedTrial(trial, config, checked_request(trial, config))
@@ -118,7 +118,7 @@ def planned(trial: Trial) -> PlannedTrial:
 
 @contextmanager
 def naming(path: str | Path) -> Iterator[None]:
-    """Puts the file's name before what is wrong in it."""
+    """Puts the file's name before the message of a `ConfigError`."""
     try:
         yield
     except ConfigError as error:

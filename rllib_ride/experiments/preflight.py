@@ -1,4 +1,4 @@
-"""What is checked once Ray is there and before a trial starts, so that none waits for ever."""
+"""Checks that run once Ray is up and before a trial starts, so that no trial waits forever."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ def preflight(trials: Sequence[Trial], address: str | None = None) -> None:
 
     Args:
         trials: The trials of one experiment.
-        address: Of the cluster that it is, if it is one; such may have an autoscaler.
+        address: Address of the cluster, if it is one; a cluster may have an autoscaler.
 
     Raises:
-        ConfigError: no trial fits, or a node has other versions; says what there is and is needed.
+        ConfigError: A trial does not fit, or a node has other versions; says what is needed and
+            what there is.
     """
     nodes = [node["Resources"] for node in alive_nodes()]
     launchable = launchable_nodes(len(nodes) - 1) if named_cluster(address) else ()
@@ -42,7 +43,7 @@ def preflight(trials: Sequence[Trial], address: str | None = None) -> None:
 
 
 def alive_nodes() -> list[dict[str, Any]]:
-    """Ray's record of each node that is up."""
+    """Ray's record of each node that is alive."""
     return [node for node in ray.nodes() if node["Alive"]]
 
 
@@ -50,11 +51,11 @@ def alive_nodes() -> list[dict[str, Any]]:
 
 
 def launchable_nodes(num_workers: int, config: Path = _AUTOSCALER_CONFIG) -> list[Resources]:
-    """What each node has that the autoscaler may add; none for machines whose sizes it is not told.
+    """Resources of each node that the autoscaler may still add, as far as `config` states them.
 
     Args:
-        num_workers: Nodes that are up beside the head.
-        config: Where `ray up` leaves the cluster's file on its head, which is where a driver runs.
+        num_workers: Nodes that are alive, without the head.
+        config: Where `ray up` leaves the cluster's file on the head, on which the driver runs.
     """
     if not config.exists():
         return []
@@ -73,15 +74,15 @@ def launchable_nodes(num_workers: int, config: Path = _AUTOSCALER_CONFIG) -> lis
 def check_resources(
     trials: Sequence[Trial], nodes: Sequence[Resources], launchable: Sequence[Resources] = ()
 ) -> None:
-    """Refuses a run with a trial that needs more than all nodes together have.
+    """Refuses a run with a trial whose bundles do not fit on the nodes.
 
     Args:
         trials: The trials of one experiment.
-        nodes: What each node that is up has in all, such as `{"CPU": 4.0, "GPU": 1.0}`.
-        launchable: What each node has that an autoscaler may add.
+        nodes: Total resources of each node that is alive, such as `{"CPU": 4.0, "GPU": 1.0}`.
+        launchable: Resources of each node that an autoscaler may add.
 
     Raises:
-        ConfigError: names the trial, what it needs, and what there is.
+        ConfigError: Names the trial, what it needs and what there is.
     """
     from rllib_ride.experiments.build import algorithm_config, resource_request
 
@@ -100,7 +101,7 @@ def check_resources(
 
 
 def _parts_told(bundles: Sequence[Resources]) -> str:
-    """Such as `1 x 1 CPU, 1 GPU + 4 x 1 CPU`: each part must fit a node whole."""
+    """Bundles in words, such as `1 x 1 CPU, 1 GPU + 4 x 1 CPU`; each must fit on one node."""
     return " + ".join(f"{times} x {part}" for part, times in Counter(map(told, bundles)).items())
 
 
@@ -109,7 +110,7 @@ def _nodes_told(nodes: Sequence[Resources]) -> str:
 
 
 def fits(bundles: Sequence[Resources], nodes: Sequence[Resources]) -> bool:
-    """Whether each bundle finds a node with room for it, the largest placed first."""
+    """Whether all bundles fit on the nodes: first fit, the largest bundle placed first."""
     free = [dict(node) for node in nodes]
     for bundle in sorted(bundles, key=lambda bundle: -sum(bundle.values())):
         for node in free:
@@ -123,7 +124,7 @@ def fits(bundles: Sequence[Resources], nodes: Sequence[Resources]) -> bool:
 
 
 def told(resources: Resources) -> str:
-    """Such as `2 CPU, 1 GPU`; without memory, custom resources and node names."""
+    """Resources in words, such as `2 CPU, 1 GPU`; leaves out memory and custom resources."""
     known = [f"{resources[name]:g} {name}" for name in ("CPU", "GPU") if resources.get(name)]
     return ", ".join(known) or "no CPU"
 
@@ -139,10 +140,10 @@ def _total(parts: Sequence[Resources]) -> dict[str, float]:
 
 
 def _versions_teller() -> Callable[[], dict[str, str]]:
-    """A function that tells the versions where it is called.
+    """A function that returns the versions on the machine it is called on.
 
-    It is made in here so that Ray sends its code and not its name: a node without this package, or
-    with an older one, is to answer too.
+    It is nested so that Ray pickles its code and not its name: a node without this package, or with
+    an older one, can answer too.
     """
 
     def tell() -> dict[str, str]:
@@ -154,7 +155,7 @@ def _versions_teller() -> Callable[[], dict[str, str]]:
         found = {"python": platform.python_version()}
         for package in ("ray", "torch", "rllib-ride"):
             try:
-                found[package] = metadata.version(package).partition("+")[0]  # 2.13.0+cpu: a build
+                found[package] = metadata.version(package).partition("+")[0]  # 2.13.0+cpu: 2.13.0
             except metadata.PackageNotFoundError:
                 found[package] = "not installed"
         spec = util.find_spec("rllib_ride")
@@ -170,12 +171,12 @@ def _versions_teller() -> Callable[[], dict[str, str]]:
 
 
 def versions() -> dict[str, str]:
-    """Versions here of what must be the same on all nodes; this package's with a source digest."""
+    """Versions on this machine that all nodes must share; this package's has a source digest."""
     return _versions_teller()()
 
 
 def node_versions() -> dict[str, dict[str, str] | str]:
-    """Each node's address with its versions, or with what kept it from telling them."""
+    """By node address: its versions, or the error that kept it from answering."""
     ask = ray.remote(num_cpus=0)(_versions_teller())
     asked = {}
     for node in alive_nodes():
@@ -196,7 +197,7 @@ def check_versions(here: Mapping[str, str], nodes: Mapping[str, Mapping[str, str
     """Refuses nodes on which a trial would run other code than here.
 
     Raises:
-        ConfigError: names each node that differs, and in what.
+        ConfigError: Names each node that differs, and how.
     """
     found = differences(here, nodes)
     if found:
@@ -207,7 +208,7 @@ def check_versions(here: Mapping[str, str], nodes: Mapping[str, Mapping[str, str
 
 
 def differences(here: Mapping[str, str], nodes: Mapping[str, Mapping[str, str] | str]) -> list[str]:
-    """Where a node's answer of `node_versions` is not what is here, in words."""
+    """How the answers of `node_versions` differ from the versions here, in words."""
     found = []
     for address, there in nodes.items():
         if isinstance(there, str):

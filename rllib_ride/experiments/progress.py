@@ -1,4 +1,4 @@
-"""How far a trial is, read from RLlib's result."""
+"""A trial's progress, read from RLlib's result."""
 
 from __future__ import annotations
 
@@ -25,17 +25,18 @@ from rllib_ride.run_files import WINDOW
 
 @dataclass(frozen=True)
 class Progress:
-    """One point of a learning curve; NaN where there is nothing to tell yet.
+    """One point of a learning curve; NaN stands for values that do not exist yet.
 
     Attributes:
         frames: Transitions the agent has chosen.
-        wall_s: Seconds of training, those before an interruption included.
+        wall_s: Seconds of training, including those before an interruption.
         episodes: Episodes ended.
-        return_mean: Extrinsic return over the last 100 episodes, and its standard deviation.
-        return_std: See `return_mean`.
-        length_mean: Transitions an episode, over the last 100.
-        intrinsic_reward_mean: Bonus a transition, before its coefficient; NaN without a bonus.
-        env_frames: Frames a game has shown, action repeat included; NaN for other environments.
+        return_mean: Mean extrinsic return over the last 100 episodes.
+        return_std: Standard deviation of the return over these episodes.
+        length_mean: Mean transitions per episode, over the last 100.
+        intrinsic_reward_mean: Mean bonus per transition, before its coefficient; NaN without a
+            bonus.
+        env_frames: Frames of a game, including repeats of actions; NaN for other environments.
     """
 
     frames: int
@@ -49,7 +50,7 @@ class Progress:
 
     @classmethod
     def of(cls, result: Mapping[str, Any]) -> Progress:
-        """Reads what `Algorithm.train()` returned, or Tune kept of it."""
+        """Reads a result of `Algorithm.train()`, or what Tune kept of it."""
         sampled = result.get(ENV_RUNNER_RESULTS, {})
         intrinsic = result.get(LEARNER_RESULTS, {}).get(INTRINSIC_MODULE_ID, {})
         mean = float(sampled.get(EPISODE_RETURN_MEAN, math.nan))
@@ -59,7 +60,7 @@ class Progress:
             wall_s=float(result.get(TIME_TOTAL_S, 0.0)),
             episodes=int(sampled.get(NUM_EPISODES_LIFETIME, 0)),
             return_mean=mean,
-            # Rounding may leave a variance of equal returns just below 0.
+            # Rounding may make the variance of equal returns slightly negative.
             return_std=math.sqrt(max(squared - mean**2, 0.0)) if squared == squared else math.nan,
             length_mean=float(sampled.get(EPISODE_LEN_MEAN, math.nan)),
             intrinsic_reward_mean=float(intrinsic.get("intrinsic_reward_mean", math.nan)),
@@ -67,7 +68,7 @@ class Progress:
         )
 
     def solves(self, trial: Trial) -> bool:
-        """Whether the return, over no fewer than 100 episodes, is what the trial may stop at."""
+        """Whether the mean return over 100 episodes has reached the trial's `stop_at_return`."""
         return (
             trial.stop_at_return is not None
             and self.episodes >= WINDOW

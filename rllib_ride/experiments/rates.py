@@ -1,4 +1,4 @@
-"""How many frames a second a trial trains, as given or as runs have measured it."""
+"""Frames per second of trials, as given or as measured by earlier runs."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def jobs_of(planned: Sequence[PlannedTrial], rates: Mapping[tuple[str, str], flo
 
     Args:
         planned: Trials.
-        rates: Frames a second by (env, method).
+        rates: Frames per second by (env, method).
 
     Raises:
-        ConfigError: A trial has no rate, or asks for something else than cores.
+        ConfigError: A trial has no rate, or requests resources other than cores.
     """
     for entry in planned:
         if others := {name for name, number in entry.resources.items() if number} - {"CPU"}:
@@ -54,22 +54,22 @@ def jobs_of(planned: Sequence[PlannedTrial], rates: Mapping[tuple[str, str], flo
 
 
 def pairs(planned: Iterable[PlannedTrial]) -> list[tuple[str, str]]:
-    """The (env, method) that there are, each once."""
+    """The distinct (env, method) pairs of the trials."""
     return list(dict.fromkeys((entry.trial.env, entry.trial.method) for entry in planned))
 
 
 def measured_rates(storage: Path, preset: str) -> tuple[dict[tuple[str, str], float], list[str]]:
-    """Frames a second by (env, method), of all that trials of one preset have run in `storage`.
+    """Measured frames per second by (env, method), over all trials of one preset in `storage`.
 
-    Frames over the seconds they took, of all trials of a pair together: those that are not at their
-    end, and any load there was on the machine, are in it. Overrides and grids are not told apart.
+    A rate is the frames of all trials of a pair over their seconds. It includes unfinished trials,
+    and whatever else loaded the machine. It does not distinguish overrides or grid points.
 
     Args:
-        storage: What `run` was given as `--storage`.
+        storage: The `--storage` of `run`.
         preset: Name of the preset.
 
     Returns:
-        The rates, and one sentence for each trial that is left out since a file of it is damaged.
+        The rates, and one sentence for each trial that is left out because a file is damaged.
     """
     sums: dict[tuple[str, str], tuple[float, float]] = {}
     notes = []
@@ -88,7 +88,7 @@ def measured_rates(storage: Path, preset: str) -> tuple[dict[tuple[str, str], fl
 
 
 def _trial(record: Path) -> tuple[str, str, str]:
-    """Environment, method and preset; a ValueError names the file."""
+    """Environment, method and preset of a `run.json`; a ValueError names the file."""
     try:
         facts = read_json(record, 16 * MIB)
     except (FileNotFoundError, ValueError) as error:
@@ -100,7 +100,7 @@ def _trial(record: Path) -> tuple[str, str, str]:
 
 
 def _reached(path: Path) -> tuple[float, float]:
-    """Frames and seconds of training; 0 before the first row. A ValueError names the file."""
+    """Frames and seconds in a curve's last row, or zeros; a ValueError names the file."""
     try:
         curve = read_curve(path)
     except (ValueError, csv.Error) as error:

@@ -1,4 +1,4 @@
-"""`run.json`: everything needed to say what a trial was, and to run it again."""
+"""`run.json`: everything needed to tell what a trial was, and to run it again."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _COUNTED = {
 
 
 class RecordCallback(Callback):
-    """Writes each trial's `run.json` when it first starts, and into it how it ended.
+    """Writes each trial's `run.json` when it first starts, and adds how it ended.
 
-    A resumed trial keeps its own, with the frames that it is to have now; where the code has become
-    another since, `resumed` says with which it went on, and which settings that changes.
+    A resumed trial keeps its record, with its new number of frames. If the code has changed since,
+    `resumed` adds the commit and versions it went on with, and the settings that differ.
     """
 
     def on_trial_start(
@@ -60,7 +60,7 @@ class RecordCallback(Callback):
     def on_trial_complete(
         self, iteration: int, trials: list[TuneTrial], trial: TuneTrial, **info: Any
     ) -> None:
-        """Adds why it ended, and with what return."""
+        """Adds why the trial ended, and with what return."""
         ours, last = Trial(**trial.config["trial"]), Progress.of(trial.last_result)
         if last.solves(ours):
             why = f"solved: return {ours.stop_at_return:g} over 100 episodes"
@@ -76,7 +76,7 @@ def _path(trial: TuneTrial) -> Path:
 
 
 def _read(trial: TuneTrial) -> dict[str, Any] | None:
-    """The record there is; None if there is none, or a killed run left half of one."""
+    """The existing record; None if there is none, or a killed run left half of one."""
     try:
         found = json.loads(_path(trial).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -92,28 +92,28 @@ def _write(trial: TuneTrial, content: dict[str, Any]) -> None:
 
 def _text(content: dict[str, Any]) -> str:
     text = json.dumps(content, indent=2, default=str)
-    # Of a function, or an object without a text of its own, Python tells the address: no fact.
+    # The default text of functions and objects has a memory address, which says nothing of a run.
     return re.sub(r"( object)? at 0x[0-9a-f]+", "", text)
 
 
 def _as_read(content: dict[str, Any]) -> dict[str, Any]:
-    """A record as it will be read again: lists for tuples, texts for objects."""
+    """A record after a round trip through JSON: tuples become lists, objects strings."""
     return json.loads(_text(content))
 
 
 def record(trial: Trial, config: AlgorithmConfig) -> dict[str, Any]:
-    """What `run.json` holds: the trial, what its parts see, where its code stands, all settings.
+    """The content of `run.json`: the trial, what its parts observe, code versions, all settings.
 
-    `config` is all of RLlib's; `overrides` the trial's own, by which it can be run again.
+    `config` is RLlib's whole config; `overrides` are the trial's own, enough to run it again.
     """
     told = trial.to_dict()
     told["overrides"] = told.pop("config")
-    # An entry of one name with another's would be lost without a word: `dict` refuses it.
+    # `dict(**a, **b)` raises on a duplicate key, where `{**a, **b}` would silently drop an entry.
     return dict(**told, **_what_each_sees(trial, config), **made_with(config))
 
 
 def made_with(config: AlgorithmConfig) -> dict[str, Any]:
-    """What may be another where a trial goes on: where its code stands, and all settings."""
+    """What may have changed when a trial resumes: commit, versions and all settings."""
     return {
         "git_commit": _git_commit(),
         "versions": {"python": platform.python_version(), **_versions()},
@@ -122,20 +122,20 @@ def made_with(config: AlgorithmConfig) -> dict[str, Any]:
 
 
 def resumed(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any] | None:
-    """With what a trial goes on, if that differs from what it last went on with.
+    """What has changed in code and settings since the trial last started or resumed.
 
     Args:
-        before: Its `run.json`.
-        now: Commit, versions and config as a record of today has them, read from JSON likewise.
+        before: The trial's `run.json`.
+        now: Today's `made_with`, after a round trip through JSON.
 
     Returns:
-        Commit and versions of today, and `changed`: of each setting, by its dotted name, what it
-        was and what it is. None where all are the same.
+        Today's commit and versions, and `changed`: the old and new value of each setting, by dotted
+        name. None if nothing has changed.
     """
     earlier = resumptions(before)
     last = {**before, **(earlier[-1] if earlier else {})}
     config = before.get("config")
-    # Of a record that somebody has cut short nothing is known to have changed.
+    # If somebody has removed the config from the record, assume that no setting has changed.
     settings = dotted(config if isinstance(config, dict) else now["config"])
     for resumption in earlier:
         settings |= {name: value for name, (_, value) in resumption["changed"].items()}
@@ -143,7 +143,7 @@ def resumed(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any] | Non
     changed = {
         name: [settings.get(name), today.get(name)]
         for name in {**settings, **today}
-        if repr(settings.get(name)) != repr(today.get(name))  # a NaN is what it was
+        if repr(settings.get(name)) != repr(today.get(name))  # by repr, NaN equals NaN
     }
     code = {key: value for key, value in now.items() if key != "config"}
     if not changed and all(last.get(key) == value for key, value in code.items()):
@@ -152,7 +152,7 @@ def resumed(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any] | Non
 
 
 def _say(name: str, changed: dict[str, list[Any]]) -> None:
-    """Tells in one line with which other settings a trial goes on."""
+    """Prints one line about the settings that have changed for a resumed trial."""
     told = [f"{key} is {shown(now)}, not {shown(old)}" for key, (old, now) in changed.items()]
     if told:
         more = f", and {len(told) - 1} more" if len(told) > 1 else ""
@@ -180,7 +180,7 @@ def _what_each_sees(trial: Trial, config: AlgorithmConfig) -> dict[str, str]:
 
 
 def _git_commit() -> str | None:
-    """The commit of this package's code, `-dirty` if it is changed; None outside a clone."""
+    """The commit of this package's code, with `-dirty` if modified; None outside a clone."""
     here = Path(__file__).parent
     git = ["git", "-C", str(here), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
     try:

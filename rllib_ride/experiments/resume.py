@@ -1,4 +1,4 @@
-"""What a resumed run knows better than the state that Tune kept of it."""
+"""Resumes a run, and corrects the state that Tune saved of it."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 
 
 def write_trials(trials: Sequence[Trial], folder: Path) -> None:
-    """Notes what a run was started with, for `resumed_trials`."""
+    """Saves the trials that a run starts with, for `resumed_trials`."""
     text = json.dumps([trial.to_dict() for trial in trials], indent=1)
     write_whole(folder / TRIALS_FILE, text)
 
 
 def resumed_trials(trials: Sequence[Trial], folder: Path) -> list[Trial]:
-    """The trials, each with the schedules it was started with and perhaps more frames.
+    """The trials to resume, each with the schedules it was started with and perhaps more frames.
 
     Raises:
-        ConfigError: `folder` holds no run, or one of other settings; its checkpoints are of another
-            method or environment or of a newer format; or the learning rate would be 0 over the
-            added frames.
+        ConfigError: `folder` holds no run, or one with other settings; its checkpoints are of
+            another method or environment, or of a newer format; a run with ASHA is given more
+            frames; or the learning rate would be 0 over the added frames.
     """
     recorded = folder / TRIALS_FILE
     if not recorded.exists():
@@ -45,7 +45,7 @@ def resumed_trials(trials: Sequence[Trial], folder: Path) -> list[Trial]:
     before = _read_trials(recorded)
     by_name = {trial.name: trial for trial in trials}
     if by_name.keys() == {trial.name for trial in before}:
-        # Trials are sorted by their frames, which may be others now.
+        # Trials are sorted by their frames, which may have changed.
         trials = [by_name[trial.name] for trial in before]
         pairs = zip(trials, before, strict=True)
         trials = [_with_more_frames(now, old) for now, old in pairs]
@@ -63,12 +63,12 @@ def resumed_trials(trials: Sequence[Trial], folder: Path) -> list[Trial]:
 
 
 def _read_trials(path: Path) -> list[Trial]:
-    """What `write_trials` wrote."""
+    """Reads what `write_trials` wrote."""
     try:
         trials = [Trial(**entry) for entry in read_json(path, 64 * MIB)]
         if not trials or not all(_is_whole(trial) for trial in trials):
             raise ValueError("not what a run writes")
-    except (OSError, TypeError, ValueError) as error:  # TypeError: an entry is none of a Trial's
+    except (OSError, TypeError, ValueError) as error:  # TypeError: an entry is no Trial
         raise ConfigError(
             f"{path} does not say what the run was started with, so it cannot go on: {told(error)}"
         ) from None
@@ -76,13 +76,13 @@ def _read_trials(path: Path) -> list[Trial]:
 
 
 def _is_whole(trial: Trial) -> bool:
-    """Whether its name and frames are what they must be; the rest is compared as it is."""
+    """Whether name and frames are valid; the other fields are only compared for equality."""
     is_name = isinstance(trial.name, str) and trial.name.isprintable() and len(trial.name) < 256
     return is_name and {type(trial.frames), type(trial.schedule_frames)} == {int}
 
 
 def _with_more_frames(now: Trial, before: Trial) -> Trial:
-    """`now` with the schedules of `before`, if that is a run it can go on with."""
+    """`now` with the schedules of `before`; unchanged if it has fewer frames than `before`."""
     if now.frames < before.frames:
         return now
     trial = replace(now, schedule_frames=before.schedule_frames)
@@ -101,7 +101,7 @@ def _with_more_frames(now: Trial, before: Trial) -> Trial:
 
 
 def _difference(before: Sequence[Trial], now: Sequence[Trial]) -> str | None:
-    """Where two runs differ; more frames are no difference."""
+    """The first difference of two runs, in words; more frames are no difference."""
     names_before, names_now = ([trial.name for trial in trials] for trials in (before, now))
     if names_before != names_now:
         return f"its trials are {', '.join(names_before)}, not {', '.join(names_now)}"
@@ -114,18 +114,18 @@ def _difference(before: Sequence[Trial], now: Sequence[Trial]) -> str | None:
 
 
 class Resumption:
-    """Gives Tune's trials their settings and checkpoints before they go on; a scheduler calls it.
+    """Gives Tune's trials their settings and checkpoints before they resume; a scheduler calls it.
 
-    A trial goes on in the middle of its episodes, with the steps it would have taken; one that has
-    failed since its checkpoint begins new ones, or it would come to the same failure again.
+    A trial resumes in the middle of its episodes, with the steps it would have taken. A trial that
+    has failed since its checkpoint begins new episodes, so as not to repeat the failure.
 
     A killed run may have saved a checkpoint and deleted another since Tune last wrote its state,
-    and may have left half a checkpoint. The newest whole one on the disk is where a trial goes on;
-    without one it begins anew.
+    and may have left half a checkpoint. A trial therefore resumes from the newest whole checkpoint
+    on the disk, and starts over if there is none.
 
     Args:
         trials: The trials as they will run.
-        ended: Names of those that have ended and are not to train on.
+        ended: Names of trials that have ended and do not train on.
     """
 
     def __init__(self, trials: Sequence[Trial], ended: Collection[str] = ()) -> None:
@@ -134,8 +134,8 @@ class Resumption:
         self._prepared: set[str] = set()
 
     def prepare(self, trial: TuneTrial) -> None:
-        """Corrects a trial; has to come before Tune makes a process for it."""
-        if trial.trial_id in self._prepared:  # tried again after an error
+        """Corrects a trial; must be called before Tune starts a process for it."""
+        if trial.trial_id in self._prepared:  # retried after an error
             return
         self._prepared.add(trial.trial_id)
         ours = self._trials[trial.config["trial"]["name"]]
@@ -149,13 +149,13 @@ class Resumption:
 
 
 def _is_saved(trial: TuneTrial) -> bool:
-    """Whether a trial's last checkpoint is of its last result: a kill may come between the two."""
+    """Whether the last checkpoint is of the last result: a kill may come between the two."""
     saved = trial.latest_checkpoint_result
     return saved is not None and saved.metrics["frames"] == trial.last_result["frames"]
 
 
 def _take_stock(trial: TuneTrial) -> None:
-    """Registers the whole checkpoints there are, and removes half ones after the last of them."""
+    """Registers all whole checkpoints, and deletes half ones that are newer than the last."""
     folder = Path(trial.path or "")
     whole = whole_checkpoints(folder)
     if not whole and trial.latest_checkpoint_result is not None:

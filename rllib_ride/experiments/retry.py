@@ -1,4 +1,4 @@
-"""How often a trial that fails is tried again, from its last checkpoint."""
+"""Limits how often a failed trial is retried from its last checkpoint."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ MAX_FAILURES = 3
 """Retries of a trial between two checkpoints, for Tune's `FailureConfig`."""
 
 HOPELESS = "hopeless"
-"""In a result: what comes next is an error that a retry would not help."""
+"""Key in a result: the next step raises an error that a retry would not help."""
 
 
 NEW_EPISODES = "new_episodes"
-"""In a trial's config: whether it is to take other steps than those since its checkpoint."""
+"""Key in a trial's config: whether it begins new episodes when it resumes from a checkpoint."""
 
 
 class RetryCallback(Callback):
-    """Counts failures from the last checkpoint on: a day on spot machines may have any number.
+    """Counts failures since the last checkpoint only: spot machines may fail any number of times.
 
-    A checkpoint of no more frames than the one before does not count: a trial whose EnvRunners only
-    fail saves too.
+    A checkpoint without new frames does not reset the count: a trial whose EnvRunners always fail
+    saves checkpoints too.
 
-    A trial that fails before its first result has one retry: an error in its code comes again. One
-    that has failed since its checkpoint begins new episodes, or it would come to the same failure.
+    A trial that fails before its first result gets one retry, since an error in its code would
+    recur. A retry begins new episodes, so as not to repeat the failure.
     """
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class RetryCallback(Callback):
     def on_trial_start(
         self, iteration: int, trials: list[TuneTrial], trial: TuneTrial, **info: Any
     ) -> None:
-        """Begins to count anew where a failed trial is resumed by a person."""
+        """Resets the count when a person resumes a failed trial."""
         if trial.num_failures > MAX_FAILURES:
             trial.run_metadata.num_failures = 0
 
@@ -50,7 +50,7 @@ class RetryCallback(Callback):
         result: dict[str, Any],
         **info: Any,
     ) -> None:
-        """Notes that the trial does train, or that its next failure is its last."""
+        """Notes that the trial trains, or makes its next failure its last."""
         self._reported.add(trial.trial_id)
         if result.get(HOPELESS):
             trial.run_metadata.num_failures = MAX_FAILURES
@@ -63,7 +63,7 @@ class RetryCallback(Callback):
         checkpoint: Checkpoint,
         **info: Any,
     ) -> None:
-        """Begins to count anew if the trial has got on: it is past the failure."""
+        """Resets the count if the trial has new frames: it is past the failure."""
         frames = trial.last_result.get("frames", 0)
         if frames <= self._saved_frames.get(trial.trial_id, -1):
             return
@@ -74,7 +74,7 @@ class RetryCallback(Callback):
     def on_trial_recover(
         self, iteration: int, trials: list[TuneTrial], trial: TuneTrial, **info: Any
     ) -> None:
-        """Makes this retry the last one of a trial that has told nothing since it started."""
+        """Makes this retry the last one if the trial has not reported since it started."""
         if trial.trial_id not in self._reported:
             trial.run_metadata.num_failures = MAX_FAILURES
         self._reported.discard(trial.trial_id)

@@ -1,4 +1,4 @@
-"""Runs trials with Ray Tune: starts, resumes, and says how it ended."""
+"""Runs trials with Ray Tune: starts or resumes them, and returns how each ended."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ class TrialOutcome:
     Attributes:
         trial: The trial.
         folder: Where its files are.
-        progress: Its last result; None if it never gave one.
-        checkpoint: Its last checkpoint's folder, if there is one.
-        error: One line of what went wrong, if it failed; `folder / "error.txt"` has all of it.
-        ended: Whether Tune took it for finished, if perhaps with fewer frames than it has now.
+        progress: Its last result; None if there was none.
+        checkpoint: Folder of its last checkpoint, if there is one.
+        error: One line on what went wrong, if it failed; `folder / "error.txt"` has all of it.
+        ended: Whether Tune counts it as finished, perhaps with fewer frames than it has now.
     """
 
     trial: Trial
@@ -71,12 +71,12 @@ class TrialOutcome:
 
     @property
     def solved(self) -> bool:
-        """Whether it has reached the return that the experiment's `stop_at_return` asks for."""
+        """Whether the trial has reached the experiment's `stop_at_return`."""
         return self.progress is not None and self.progress.solves(self.trial)
 
     @property
     def state(self) -> str:
-        """`done`, `stopped` (early, by ASHA), `failed` or `interrupted`."""
+        """One of `done`, `stopped` (early, by ASHA), `failed` and `interrupted`."""
         if self.error is not None:
             return "failed"
         if self.progress is None or self.checkpoint is None:
@@ -87,7 +87,7 @@ class TrialOutcome:
 
 
 def experiment_folder(trials: Sequence[Trial], storage: Path) -> Path:
-    """Where the trials of one experiment go."""
+    """The folder for the trials of one experiment."""
     return storage.resolve() / trials[0].experiment
 
 
@@ -100,25 +100,26 @@ def run(
     callbacks: Sequence[tune.Callback] = (),
     on_lost_head: Callable[[str], None] = print,
 ) -> list[TrialOutcome]:
-    """Trains the trials, as many side by side as there are cores for.
+    """Trains the trials, as many in parallel as there are cores for.
 
-    Ctrl-C ends it in order; what it returns then has trials in the state `interrupted`, and the
-    same call with `resume=True` goes on from the last checkpoints.
+    Ctrl-C ends the run cleanly. Unfinished trials are then returned as `interrupted`, and the same
+    call with `resume=True` goes on from their last checkpoints.
 
     Args:
         trials: The trials of one experiment.
-        storage: Folder that the experiment's folder is, or will be, in.
-        resume: Go on with the run that is there. A trial may get more frames than it was started
-            with; its schedules stay those of its start.
-        address: Of a Ray cluster; None starts Ray here.
-        callbacks: Tune callbacks beside those that write the curves and show the progress.
+        storage: Parent of the experiment's folder.
+        resume: Resume the run in the experiment's folder. A trial may get more frames than it was
+            started with; its schedules stay those of its start.
+        address: Address of a Ray cluster, see `start_ray`; None: that in `RAY_ADDRESS`, or else a
+            Ray started here.
+        callbacks: Tune callbacks, in addition to those that write curves and show progress.
         on_lost_head: Called from a thread when Ray's head is gone; see `watched_head`. Ray ends the
             process some seconds later.
 
     Raises:
-        ConfigError: The folder holds another run, or not the one to resume, or is in use; or see
+        ConfigError: The folder holds another run, not the one to resume, or is in use; or see
             `start_ray` and `preflight`.
-        DiskFull: `resume=True` goes on when there is room.
+        DiskFull: The disk is full. `resume=True` goes on once there is room.
     """
     folder = experiment_folder(trials, storage)
     check_writable(f"--storage {storage}", folder)
@@ -146,7 +147,7 @@ def run(
             GiveBackCallback(),
         ]
         scheduler = _scheduler(trials, [outcome.trial.name for outcome in ended])
-        # Ray tells of a killed process on stdout.
+        # Ray reports killed processes on stdout.
         with interrupts_raised(), contextlib.redirect_stdout(sys.stderr):
             try:
                 with held_back():
@@ -165,12 +166,12 @@ def run(
                 with watched_head(ray.get_runtime_context().gcs_address, on_lost_head):
                     return _outcomes(tuner.fit(), trials, folder)
             finally:
-                live.stop()  # a second Ctrl-C has Tune leave without calling it
+                live.stop()  # on a second Ctrl-C, Tune exits without `on_experiment_end`
                 ray.shutdown()
 
 
 def _stored_outcomes(trials: Sequence[Trial], folder: Path) -> list[TrialOutcome]:
-    """How far the run in the folder has come; none where Tune had kept nothing of it."""
+    """The outcomes of the run in the folder so far; none if Tune has saved no state of it."""
     if not keep_readable_state(folder):
         return []
     return _outcomes(stored_tuner(folder, TrialTrainable).get_results(), trials, folder)
@@ -200,7 +201,7 @@ def _new_tuner(
             name=folder.name,
             storage_path=str(folder.parent),
             callbacks=callbacks,
-            # Saved by time, which the trainable does; the best is kept, and always the last.
+            # The trainable saves by time. Tune keeps the best checkpoint, and always the last.
             checkpoint_config=tune.CheckpointConfig(
                 num_to_keep=1, checkpoint_score_attribute="return_mean", checkpoint_at_end=True
             ),
@@ -246,5 +247,5 @@ def _outcomes(
 
 
 def _what_happened(error: Exception) -> str:
-    # An error's class comes with its module, which is for programmers.
+    # Drop the module from the name of the error's class.
     return re.sub(r"^(\w+\.)+(?=\w+: )", "", last_line(error)) or type(error).__name__

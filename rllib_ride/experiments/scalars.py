@@ -1,6 +1,6 @@
-"""The few numbers of a result that a person looks at, by short names.
+"""The few metrics of a result that people look at, under short names.
 
-RLlib's result nests about a hundred. TensorBoard, W&B and Tune's own tables get these instead.
+RLlib's result nests about a hundred. TensorBoard and W&B get these instead.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ _OF_THE_POLICY = {
     **PARTS_OF_LOSS,
     SKIPPED_UPDATES: "skipped_updates",
 }
-# RLlib names what it adds itself after the optimizer or the module.
+# Prefixes of metrics that RLlib adds itself, and affixes of those it names after an optimizer:
+# `<optimizer>_learning_rate`, `gradients_<optimizer>_global_norm`.
 _RLLIBS_OWN = ("num_", "module_train_batch", "weights_seq_no", "curr_entropy_coeff")
 _LEARNING_RATE, _GRADIENTS, _NORM = "_learning_rate", "gradients_", "_global_norm"
 
 
 def scalars(result: Mapping[str, Any]) -> dict[str, float]:
-    """Progress, losses, learning rates and gradient norms; nothing that is not a number yet.
+    """Progress, losses, learning rates and gradient norms, without those that are NaN.
 
-    A method's own metrics, such as `inverse_loss`, come under `intrinsic/` by the names it gave.
+    A method's own metrics, such as `inverse_loss`, keep their names under `intrinsic/`.
     """
     learners = result.get(LEARNER_RESULTS, {})
     policy = learners.get(DEFAULT_MODULE_ID, {})
@@ -44,7 +45,7 @@ def scalars(result: Mapping[str, Any]) -> dict[str, float]:
                 found[f"gradient_norm/{network}"] = value
             elif module == INTRINSIC_MODULE_ID and not key.startswith(_RLLIBS_OWN):
                 found[f"intrinsic/{key}"] = value
-    found.pop("intrinsic/intrinsic_reward_mean", None)  # is in the progress already
+    found.pop("intrinsic/intrinsic_reward_mean", None)  # already part of the progress
     return {name: value for name, value in found.items() if _is_number(value)}
 
 

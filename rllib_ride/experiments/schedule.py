@@ -1,4 +1,4 @@
-"""When the last of many trials ends that share the cores of a cluster."""
+"""Computes when the last of many trials ends that share the cores of a cluster."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from rllib_ride.experiments.errors import ConfigError
 
 @dataclass(frozen=True)
 class Job:
-    """A trial as far as its cost goes.
+    """What the cost of a trial depends on.
 
     Attributes:
         env: Environment id.
         method: Intrinsic reward, or `none`.
         frames: Transitions the agent chooses.
-        fps: Frames a second of the trial, on the resources it asks for.
-        bundles: Cores that it asks for in one piece each; different pieces may be on different
-            nodes.
+        fps: Frames per second of the trial, on the resources it requests.
+        bundles: Cores of each bundle it requests; bundles may be on different nodes.
     """
 
     env: str
@@ -30,26 +29,26 @@ class Job:
 
     @property
     def hours(self) -> float:
-        """From its start to its end."""
+        """Hours from its start to its end."""
         return self.frames / self.fps / 3600
 
     @property
     def core_hours(self) -> float:
-        """Of all the cores that it keeps while it runs."""
+        """Core-hours of all the cores that it occupies."""
         return self.hours * sum(self.bundles)
 
 
 def wall_hours(jobs: Sequence[Job], *, nodes: int, cores: int) -> float:
-    """Hours until the last trial ends, where each starts as soon as there are cores for it.
+    """Hours until the last trial ends, if each starts as soon as there are cores for it.
 
-    They start in the order they have, as Tune starts them, and one that has to wait holds up those
-    behind it. This is list scheduling (Graham, 1969), which cannot end before the longest trial
-    does, nor before all cores together could.
+    As in Tune, trials start in order, and one that has to wait blocks those behind it. This is list
+    scheduling (Graham, 1969): it takes at least as long as the longest trial, and as all core-hours
+    divided by all cores.
 
     Args:
         jobs: Trials in the order they start.
-        nodes: Machines.
-        cores: Cores of each.
+        nodes: Number of machines.
+        cores: Cores per machine.
 
     Raises:
         ConfigError: A trial does not fit into the cluster.
@@ -74,7 +73,7 @@ def wall_hours(jobs: Sequence[Job], *, nodes: int, cores: int) -> float:
 
 
 def _place(bundles: Sequence[float], free: Sequence[float]) -> list[tuple[int, float]] | None:
-    """A node for each bundle, the first with room for it; None if there is not room for all."""
+    """Node and cores of each bundle, by first fit; None if there is no room for all bundles."""
     left = list(free)
     placed = []
     for size in bundles:

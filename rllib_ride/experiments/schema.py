@@ -1,4 +1,4 @@
-"""What a file in `tune_configs/` may say, as a pydantic model, and errors a person can act on."""
+"""The pydantic model of a file in `tune_configs/`, with errors that a person can act on."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from rllib_ride.experiments.limits import MOST_FRAMES, MOST_SEED
 from rllib_ride.wording import one_line, shown, unknown
 
 PAPER_FRAMES = "paper"
-"""In place of a number of frames: each task's total in the paper, `paper.FRAMES`."""
+"""Value of `frames` that stands for each task's total in the paper, `paper.FRAMES`."""
 
 LONGEST_NAME = 100
-"""Characters of an experiment's name; file systems have room for 255 bytes."""
+"""Most characters of an experiment's name; file systems allow 255 bytes."""
 
 
 @dataclass(frozen=True)
 class EnvChoice:
-    """An environment's id and the options given beside it."""
+    """An environment's id and its options."""
 
     id: str
     options: dict[str, Any] = field(default_factory=dict)
 
 
 def _whole(value: Any, least: int, most: int) -> int | None:
-    """`value` as an int if it is a whole number (30e6 is) from `least` to `most`, else None."""
+    """`value` as an int if it is a whole number (such as 30e6) in [least, most], else None."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    if not least <= value <= most or value != int(value):  # NaN is within no bounds
+    if not least <= value <= most or value != int(value):  # NaN fails the comparison
         return None
     return int(value)
 
@@ -125,23 +125,23 @@ def _asha(value: Any) -> dict[str, Any] | None:
 
 
 class ExperimentSpec(BaseModel):
-    """One experiment: every env with every method, seed and grid point is a trial.
+    """One experiment: every combination of env, method, seed and grid point is a trial.
 
     Attributes:
         experiment: Name of the folder under the storage that its trials go to.
         env: Environments, each with its options.
         method: Names of intrinsic rewards; `none` is the same learner without one.
-        preset: The set of hyperparameters that `config` starts from.
-        seed: One trial each.
+        preset: The set of hyperparameters that `config` overrides.
+        seed: Seeds.
         frames: Transitions the agent chooses before a trial stops, or `paper`: each task's total in
             the paper.
         config: Overrides by RLlib's names; `intrinsic` holds those of the intrinsic reward, and
             `preset` those of the preset's own values.
         grid: Config keys (dotted for nested ones) with the lists of values to search.
-        checkpoint_every_s: Seconds of training between checkpoints; what a kill may lose.
-        stop_at_return: Where a trial stops before its frames: the mean return over 100 episodes.
-        asha: `grace_frames` and `reduction_factor` (4 if not given) of asynchronous successive
-            halving, which ends trials of a low return early: for searching a grid on one
+        checkpoint_every_s: Seconds of training between checkpoints, which is what a kill may lose.
+        stop_at_return: Mean return over 100 episodes at which a trial stops before its frames.
+        asha: `grace_frames` and `reduction_factor` (default: 4) of ASHA, asynchronous successive
+            halving, which stops trials with a low return early. It is for searching a grid on one
             environment, not for comparing methods, whose curves it cuts.
     """
 
@@ -176,7 +176,7 @@ def load_spec(path: str | Path) -> ExperimentSpec:
     """The experiment that the YAML file at `path` describes.
 
     Raises:
-        ConfigError: the file, or a key in it, is not what it must be.
+        ConfigError: The file, or a key in it, is invalid.
     """
     content = yaml_file.read(path)
     try:
@@ -186,10 +186,10 @@ def load_spec(path: str | Path) -> ExperimentSpec:
 
 
 def _first_message(error: ValidationError) -> str:
-    # A mistyped key is also a missing one: the unknown key is the message that helps.
+    # A mistyped key is both unknown and missing; the message about the unknown key helps more.
     problems = sorted(error.errors(), key=lambda problem: problem["type"] != "extra_forbidden")
     problem = problems[0]
-    if not problem["loc"]:  # of keys together
+    if not problem["loc"]:  # about several keys together
         return str(problem.get("ctx", {}).get("error", one_line(problem["msg"])))
     key = ".".join(str(part) for part in problem["loc"])
     match problem["type"]:

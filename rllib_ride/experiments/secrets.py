@@ -1,4 +1,4 @@
-"""Settings that look like a password or a token, which no file of a run may hold."""
+"""Refuses settings that look like a password or a token, which no file of a run may hold."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _SECRET = re.compile(
 
 
 def refuse_secrets(trial: Trial) -> None:
-    """Refuses a trial one of whose settings is a secret, going by the setting's name.
+    """Refuses a trial with a setting that is a secret, judging by the setting's name.
 
-    run.json, Tune's files, checkpoints and W&B hold the settings, and are there to be passed on. To
-    leave one out would make a run that nobody can resume.
+    run.json, Tune's files, checkpoints and W&B hold the settings, and are meant to be shared. If
+    they left a secret out, nobody could resume the run.
 
     Raises:
-        ConfigError: names the setting and the way to do without, never the value.
+        ConfigError: Names the setting and an alternative, never the value.
     """
     for key in secret_keys({**trial.config, **trial.env_options}):
         raise ConfigError(
@@ -33,7 +33,7 @@ def refuse_secrets(trial: Trial) -> None:
 
 
 def secret_keys(settings: Any, before: str = "") -> Iterator[str]:
-    """Dotted keys of texts whose name ends as that of a secret does."""
+    """Dotted keys of non-empty strings whose name ends like a secret's, such as `api_key`."""
     if isinstance(settings, list | tuple):
         for entry in settings:
             yield from secret_keys(entry, before)

@@ -1,4 +1,4 @@
-"""One run at a time in an experiment's folder: two would write over each other's checkpoints."""
+"""Allows one run at a time per experiment folder: two would overwrite each other's checkpoints."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ LOCK_FILE = "run.lock"
 
 @contextlib.contextmanager
 def sole_run(folder: Path) -> Iterator[None]:
-    """Holds an experiment's folder for this process, from any other on this and other machines.
+    """Locks an experiment's folder against other processes, on this and on other machines.
 
-    The operating system's lock ends with the process, so that a killed run leaves none behind. The
-    folder is made if it is missing, and removed again if nothing has come into it.
+    The operating system releases the lock when the process ends, so a killed run leaves none
+    behind. The folder is created if it is missing, and removed again if it stays empty.
 
     Raises:
-        ConfigError: another run holds it; says which.
+        ConfigError: Another run holds the lock; says which.
     """
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
@@ -33,7 +33,7 @@ def sole_run(folder: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        Path(file.name).unlink(missing_ok=True)  # first: it may be another's once it is closed
+        Path(file.name).unlink(missing_ok=True)  # first: once closed, another run may hold it
         file.close()
         with contextlib.suppress(OSError):  # not empty
             for path in missing:
@@ -41,14 +41,14 @@ def sole_run(folder: Path) -> Iterator[None]:
 
 
 def holds_files(folder: Path) -> bool:
-    """Whether there is anything in a folder but the lock, and files that were never finished."""
+    """Whether a folder holds anything but the lock and unfinished files (`.part`)."""
     return folder.exists() and any(
         path.name != LOCK_FILE and path.suffix != ".part" for path in folder.iterdir()
     )
 
 
 def _locked(path: Path) -> IO[str]:
-    """The file, locked, with a line in it that says by whom."""
+    """Opens and locks the file, and writes a line into it that says who holds it."""
     while True:
         file = path.open("a+", encoding="utf-8")
         try:
@@ -70,7 +70,7 @@ def _locked(path: Path) -> IO[str]:
             )
         if path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat()):
             break
-        file.close()  # of a run that has just ended, and removed it
+        file.close()  # a run that has just ended has removed this file: open it again
     since = time.strftime("%Y-%m-%d %H:%M:%S %Z")
     holder = f"process {os.getpid()} on {socket.gethostname()}, since {since}\n"
     file.truncate(0)

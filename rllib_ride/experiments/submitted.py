@@ -1,14 +1,14 @@
-"""`python FILE.yaml` on a cluster's head: what `ray submit CLUSTER FILE.yaml` runs there.
+"""Implements `python FILE.yaml` on a cluster's head, which `ray submit CLUSTER FILE.yaml` runs.
 
     python ~/minigrid_all.yaml --method ride
 
-is, once the file lies in the checkout's `tune_configs/`,
+copies the file to the checkout's `tune_configs/` and runs
 
     rllib-ride run ~/rllib-ride/tune_configs/minigrid_all.yaml --address auto --method ride
 
-`ray submit` copies one file to the home folder. What that file names by a relative path lies beside
-the original, and `tune_configs/` of the checkout is where that is: so the file goes there, in place
-of what has its name. Results go to `runs/` of the folder that the command is run in.
+`ray submit` copies one file to the home folder of the head. Files that it names by relative paths
+lie beside the original, in the checkout's `tune_configs/`. The copy therefore goes there, and
+replaces a file of the same name. Results go to `runs/` in the current directory.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 
 
 def main(argv: Sequence[str] | None = None, checkout: Path = CHECKOUT) -> int:
-    """Runs the experiment in the first argument on the cluster; the others are options of `run`."""
+    """Runs the experiment in the first argument on the cluster; passes the others on to `run`."""
     file, *options = sys.argv[1:] if argv is None else argv
     return cli.main(["run", str(placed(Path(file), checkout)), "--address", "auto", *options])
 
 
 def placed(file: Path, checkout: Path) -> Path:
-    """Where the experiment in `file` is run from: below the checkout, among the files it may name.
+    """Puts the experiment in `file` into the checkout, beside the files it may name.
 
     Returns:
-        `file` itself if it is in the checkout or nowhere, else its copy in `tune_configs/`.
+        `file` itself if it is in the checkout or does not exist, else its copy in `tune_configs/`.
     """
     if not file.is_file() or file.resolve().is_relative_to(checkout):
         return file

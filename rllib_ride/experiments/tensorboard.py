@@ -1,4 +1,4 @@
-"""TensorBoard files of the numbers a person looks at, over frames."""
+"""Writes TensorBoard files of the metrics in `scalars`, over frames."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class TensorBoardCallback(TBXLoggerCallback):
-    """Tune's own logger with `scalars` in place of RLlib's whole result."""
+    """Tune's own logger, with `scalars` in place of RLlib's whole result."""
 
     def log_trial_result(self, iteration: int, trial: TuneTrial, result: dict[str, Any]) -> None:
-        """Logs one point of each curve; none where a slow remote runner has sent no frame yet."""
+        """Logs one point per curve; none while slow remote EnvRunners have sent no frame yet."""
         values = scalars(result)
         if frames := int(values["frames"]):
-            # TIMESTEPS_TOTAL is what Tune takes for the x axis.
+            # Tune takes TIMESTEPS_TOTAL as the x axis.
             super().log_trial_result(iteration, trial, {**values, TIMESTEPS_TOTAL: frames})

@@ -1,4 +1,4 @@
-"""A trial as Tune runs it: RLlib's algorithm, stopped by frames and checkpointed by time."""
+"""Tune's trainable for a trial: RLlib's algorithm, stopped by frames and checkpointed by time."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from rllib_ride.wording import last_line
 
 
 class TrialTrainable(Trainable):
-    """Trains the trial in `config["trial"]`; its checkpoints are those of RLlib's algorithm.
+    """Trains the trial in `config["trial"]` with RLlib's algorithm.
 
-    `config["new_episodes"]` is for a trial that has failed: it goes on from its checkpoint with
-    other steps than those that led to the failure.
+    Tune's param space then holds a few plain values per trial, not an RLlib config of hundreds.
+    Checkpoints are RLlib's own, so that `Algorithm.from_checkpoint` reads them.
 
-    Tune's param space then holds a few plain values a trial, not an RLlib config of hundreds, and
-    `Algorithm.from_checkpoint` reads what a run leaves behind.
+    `config["new_episodes"]` is set for a trial that has failed: it resumes from its checkpoint with
+    new episodes, so as not to repeat the steps that led to the failure.
     """
 
     def __init__(self, config: dict[str, Any], storage: Any = None) -> None:
@@ -41,7 +41,7 @@ class TrialTrainable(Trainable):
 
     @classmethod
     def default_resource_request(cls, config: dict[str, Any]) -> PlacementGroupFactory:
-        """What RLlib asks for: one CPU for a trial with neither EnvRunner nor Learner actors."""
+        """RLlib's request: one CPU for a trial with neither EnvRunner nor Learner actors."""
         return resource_request(algorithm_config(Trial(**config["trial"])))
 
     def setup(self, config: dict[str, Any]) -> None:
@@ -50,27 +50,27 @@ class TrialTrainable(Trainable):
         rllib = algorithm_config(self._trial)
         if self._trial_storage is not None:
             keep_batches_in(rllib, self._trial_storage.trial_fs_path)
-        # With Tune's storage the algorithm has no folder of its own under ~/ray_results.
+        # Given Tune's storage, the algorithm makes no folder of its own under ~/ray_results.
         self._algorithm = algorithm_class(rllib)(config=rllib, storage=self._trial_storage)
         self._last_episodes = LastEpisodes()
         self._saved_at = time.monotonic()
         self._hopeless: str | None = None
 
     def step(self) -> dict[str, Any]:
-        """One iteration of the algorithm; ends the trial at its frames, or once it is solved.
+        """Runs one iteration; ends the trial at its frames, or once it is solved.
 
-        The result is RLlib's with `frames` and `return_mean` on top, for what compares trials.
+        The result is RLlib's, with `frames` and `return_mean` at the top level for schedulers.
 
         Raises:
-            NonFiniteError: A number is not finite and the trial's setting is to stop then. A result
-                that says so comes first, the last one over again: Tune is not to try it again.
+            NonFiniteError: A value is not finite, and the trial is set to stop then. The call
+                before repeats the last result, marked as hopeless, so that Tune does not retry.
         """
         if self._hopeless is not None:
             raise NonFiniteError(self._hopeless)
         try:
             result = self._algorithm.train()
         except NonFiniteError as error:
-            self._hopeless = last_line(error)  # a remote Learner's has a traceback
+            self._hopeless = last_line(error)  # a remote Learner's error has a traceback
             last = self._last_result or {"frames": 0, "return_mean": math.nan}
             return {**last, HOPELESS: True, DONE: False, SHOULD_CHECKPOINT: False}
         self._last_episodes.update(result)
@@ -84,7 +84,7 @@ class TrialTrainable(Trainable):
         return result
 
     def save_checkpoint(self, checkpoint_dir: str) -> None:
-        """Saves the algorithm in RLlib's own layout, its weights once more, and a seal on all."""
+        """Saves the algorithm in RLlib's own layout, its weights a second time, and a seal."""
         self._algorithm.save_to_path(checkpoint_dir)
         self._last_episodes.save(checkpoint_dir)
         save_weights(self._algorithm, checkpoint_dir)
@@ -94,11 +94,11 @@ class TrialTrainable(Trainable):
         self._saved_at = time.monotonic()
 
     def load_checkpoint(self, checkpoint: Any) -> None:
-        """Goes on from a checkpoint's folder: weights, optimizers, schedules, frames, episodes.
+        """Restores weights, optimizers, schedules, frames and episodes from a checkpoint's folder.
 
         Raises:
-            SealError: It is not whole, of a newer format, or of another method, environment,
-                spaces or networks.
+            SealError: The checkpoint is not whole, of a newer format, or of another method,
+                environment, spaces or networks.
         """
         folder = Path(checkpoint)
         check_seal(folder, verified(folder), identity(self._trial, self._algorithm))

@@ -1,4 +1,4 @@
-"""From an experiment to its trials: every env with every method, seed and grid point."""
+"""Expands an experiment to its trials: every combination of env, method, seed and grid point."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from rllib_ride.experiments.schema import EnvChoice, ExperimentSpec
 from rllib_ride.wording import shown
 
 _MOST_LISTED = 20  # entries in a message
-_LONGEST_SETTINGS = 100  # bytes of a folder's name, of which file systems allow 255
+_LONGEST_SETTINGS = 100  # bytes of a folder's name; file systems allow 255 in all
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One training run, told in values that JSON can hold.
+    """One training run, described by JSON-serializable values.
 
     Attributes:
         experiment: The experiment it belongs to.
@@ -31,7 +31,7 @@ class Trial:
         env: Environment id.
         env_options: Options of the environment.
         method: Intrinsic reward, or `none`.
-        preset: Hyperparameters that `config` overrides.
+        preset: The set of hyperparameters that `config` overrides.
         seed: Seed of environments, networks and actions.
         frames: Transitions the agent chooses before the trial stops.
         schedule_frames: Transitions over which the preset anneals. A run that `--frames` stops
@@ -40,7 +40,7 @@ class Trial:
             `preset` those of the preset's own values.
         checkpoint_every_s: Seconds of training between checkpoints.
         stop_at_return: Mean return over 100 episodes at which the trial stops before its frames.
-        asha: Settings of ASHA, which then may end the trial; see `ExperimentSpec`.
+        asha: Settings of ASHA, which may stop the trial early; see `ExperimentSpec`.
     """
 
     experiment: str
@@ -72,24 +72,24 @@ def expand(
     stop_at_return: float | None = None,
     overrides: Mapping[str, Any] | None = None,
 ) -> list[Trial]:
-    """The trials of an experiment, or those of them that a command line asks for.
+    """The trials of an experiment, or those that a command line asks for.
 
     The longest come first: a trial cannot be divided, and a long one that starts last would run
-    alone in the end. Otherwise they are in the order of the file.
+    alone at the end. Otherwise they are in the order of the file.
 
     Args:
         spec: The experiment.
-        methods: Keep these methods only (empty: all), and likewise `envs` and `seeds`.
+        methods: Methods to keep (empty: all); likewise `envs` and `seeds`.
         envs: Environment ids to keep.
         seeds: Seeds to keep.
-        frames: Stop after so many transitions, whatever the file says.
+        frames: Stop after this many transitions, whatever the file says.
         stop_at_return: Stop at this mean return over 100 episodes, whatever the file says.
-        overrides: Config keys, dotted for nested ones, that go above the file's `config`; one that
-            the file has a grid of is searched no more.
+        overrides: Config keys, dotted for nested ones, that take precedence over the file's
+            `config` and `grid`; a key of the grid is then no longer searched.
 
     Raises:
-        ConfigError: A narrowing that leaves nothing, two trials of one name, or an environment
-            that the paper has no total of frames for.
+        ConfigError: The experiment has no such method, environment or seed; there are too many
+            trials, or two of one name; or the paper has no total of frames for an environment.
     """
     grid = {key: values for key, values in spec.grid.items() if key not in (overrides or {})}
     chosen_envs = [e for e in spec.env if e.id in _narrow("env", [e.id for e in spec.env], envs)]
@@ -135,7 +135,7 @@ def _check_number(choices: Sequence[Sequence[Any]]) -> None:
 
 
 def short_env(env_id: str) -> str:
-    """An environment's id without what most have in common; a version above 0 stays."""
+    """An environment's id without module, `MiniGrid-` and `-v0`; other versions stay."""
     return re.sub(r"^.*:|MiniGrid-|-v0$", "", env_id)
 
 
@@ -169,7 +169,7 @@ def _grid_points(grid: Mapping[str, Iterable[Any]]) -> Iterator[dict[str, Any]]:
 def _merged(
     config: Mapping[str, Any], point: Mapping[str, Any], overrides: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """`config` with dotted keys set one after the other, nothing of it changed in place."""
+    """A copy of `config` with dotted keys set in order; `config` itself does not change."""
     merged = dict(config)
     for dotted, value in [*point.items(), *overrides.items()]:
         *parents, last = dotted.split(".")
@@ -190,7 +190,7 @@ def _name(method: str, env: EnvChoice, seed: int, point: Mapping[str, Any]) -> s
 
 
 def _short(settings: str) -> str:
-    """The text, or of one that is too long for a folder's name its beginning and its checksum."""
+    """The text; if it is too long for a folder's name, its beginning and a checksum."""
     encoded = settings.encode("utf-8", errors="backslashreplace")
     if len(encoded) <= _LONGEST_SETTINGS:
         return settings

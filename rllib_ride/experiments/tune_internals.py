@@ -1,6 +1,6 @@
-"""All that running experiments takes from Ray and Tune without Ray's promise to keep it.
+"""All private APIs of Ray and Tune that running experiments depends on, as of Ray 2.60.
 
-Written for Ray 2.60, as `rllib_ride/rllib/ray_internals.py` is for RLlib.
+`rllib_ride/rllib/ray_internals.py` is the same for RLlib.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 
 def resolve_address(address: str) -> str | None:
-    """`HOST:PORT` of a cluster; of the one this machine is a node of if `address` is `auto`.
+    """`HOST:PORT` of a cluster; for `auto`, that of the cluster this machine is a node of.
 
     Raises:
-        ConnectionError, OSError, ValueError: it is no address.
+        ConnectionError, OSError, ValueError: It is no address.
     """
-    with _replaced(services.logger, "disabled", True):  # which writes a traceback of its own
+    with _replaced(services.logger, "disabled", True):  # would log a traceback
         return canonicalize_bootstrap_address(address)
 
 
@@ -44,9 +44,10 @@ def stored_tuner(
     callbacks: Sequence[tune.Callback] = (),
     scheduler: TrialScheduler | None = None,
 ) -> tune.Tuner:
-    """The run in `folder`, all of whose trials go on, but for those that `scheduler` ends at once.
+    """The run in `folder`, with all trials set to go on; `scheduler` may end some at once.
 
-    Of callbacks and scheduler Tune would take those of the first start, with its W&B mode, say.
+    `callbacks` and `scheduler` replace those of the first start, which Tune would restore: with its
+    W&B mode, for example.
     """
     go_on: Any = ResumeConfig.ResumeType.RESUME  # Ray declares a string
     config = ResumeConfig(finished=go_on, unfinished=go_on, errored=go_on)
@@ -58,10 +59,10 @@ def stored_tuner(
 
 
 def forget_results(controller: TuneController) -> None:
-    """Lets go of iterations that have been reported.
+    """Drops Tune's references to iterations that have been reported.
 
-    Tune keeps a reference to each until its trial ends, and with it the result, some 10 kB: a
-    gigabyte in a day of a few trials.
+    Tune keeps one per iteration until the trial ends, and with it the result of some 10 kB: a
+    gigabyte a day for a few trials.
     """
     manager = controller._actor_manager
     awaited = manager._actor_task_events.get_futures()
@@ -70,10 +71,10 @@ def forget_results(controller: TuneController) -> None:
 
 
 def keep_readable_state(folder: Path) -> bool:
-    """Whether `stored_tuner` finds what it reads, the newest that is whole.
+    """Whether `stored_tuner` finds a readable state; deletes state files that are half written.
 
-    Tune writes its state over the one before. What a kill or a full disk has left half written is
-    removed, so that the state of the session before counts, if there was one.
+    Tune overwrites a session's state in place, and a kill or a full disk may leave half of it.
+    Without those files, Tune reads the state of the session before, if there was one.
     """
     kinds = ("experiment_state-", json.load), ("basic-variant-state-", pickle.load)
     sessions = {
@@ -92,15 +93,15 @@ def _loads(path: Path, load: Callable[[IO[bytes]], Any]) -> bool:
     try:
         with path.open("rb") as file:
             load(file)
-    except Exception:  # what unpickling half a file may raise is anything
+    except Exception:  # unpickling half a file may raise anything
         return False
     return True
 
 
 def keep_credentials_here() -> None:
-    """Keeps Tune from handing AWS's keys to trials in a way that has Ray write them into a log.
+    """Keeps Tune from passing AWS keys to trials, because Ray would write them into a log.
 
-    Trials on this machine inherit the environment; nodes of a cluster have one of their own.
+    Trials on this machine inherit the environment; nodes of a cluster have their own.
     """
     class_cache.ENV_VARS_TO_PROPAGATE.difference_update(
         [name for name in class_cache.ENV_VARS_TO_PROPAGATE if name.startswith("AWS_")]
@@ -108,28 +109,28 @@ def keep_credentials_here() -> None:
 
 
 def loopback_only() -> contextlib.AbstractContextManager[None]:
-    """Has a Ray that is started meanwhile listen on 127.0.0.1 only, as it does on macOS.
+    """Has a Ray that is started in this context listen on 127.0.0.1 only, as it does on macOS.
 
-    Elsewhere Ray takes the machine's own address, `_node_ip_address="127.0.0.1"` or not, and its
-    servers listen on all there are.
+    On Linux, Ray otherwise takes the machine's own address, even if `_node_ip_address` is
+    "127.0.0.1", and its servers listen on all addresses.
     """
     return _replaced(ray_constants, "ENABLE_RAY_CLUSTER", False)
 
 
 def apart_from_signals() -> contextlib.AbstractContextManager[None]:
-    """Has a Ray that is started meanwhile run in process groups of its own, trials among them.
+    """Has a Ray that is started in this context, trials included, run in its own process groups.
 
     A SIGTERM to this process's group, as `timeout` and batch systems send it, would otherwise end
-    Ray before the trials have saved. They end with this process all the same.
+    Ray before the trials have saved. Ray's processes still end with this one.
     """
     return _replaced(services, "ConsolePopen", partial(services.ConsolePopen, process_group=0))
 
 
 @contextlib.contextmanager
 def handlers_left() -> Iterator[None]:
-    """Has a Ray that is started or joined meanwhile leave this process's handlers of signals.
+    """Has a Ray that is started or joined in this context keep this process's signal handlers.
 
-    On SIGTERM Ray's own would abort with a stack trace, from C++, or exit without a word.
+    On SIGTERM, Ray's own would abort with a stack trace from C++, or exit silently.
     """
     with (
         _replaced(ray_constants, "RAY_DISABLE_FAILURE_SIGNAL_HANDLER", True),
@@ -149,10 +150,9 @@ def _replaced(owner: object, name: str, value: Any) -> Iterator[None]:
 
 
 def register_checkpoints(trial: TuneTrial, whole: Sequence[tuple[Path, dict[str, Any]]]) -> None:
-    """Gives a trial these checkpoints, oldest first and each with its result, in place of its own.
+    """Replaces a trial's checkpoints by `whole`: checkpoints with their results, oldest first.
 
-    The last one is where it goes on, and its number the one that the next is counted from; without
-    any it begins at its start.
+    The trial resumes from the last one and numbers the next from there; without any it starts over.
     """
     before, storage = trial.run_metadata.checkpoint_manager, trial.storage
     assert before is not None and storage is not None, "a trial of a run that Tune keeps"

@@ -1,7 +1,7 @@
-"""Logging to Weights & Biases: a run a trial, a key a metric, frames for steps.
+"""Logs to Weights & Biases: one W&B run per trial, one key per metric, frames as steps.
 
-Ray's own callback logs every number RLlib has, over iterations, from one actor a trial to which it
-hands the API key; a resumed trial logs some steps twice.
+Ray's own callback logs every number of RLlib's, over iterations, from one actor per trial, and
+passes the API key to it. When a trial is resumed, it logs some steps twice.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ _ANSWER_S = 1.0
 
 
 def wandb_callbacks(mode: str, project: str, *, artifacts: bool = False) -> list[Callback]:
-    """The callback that logs each trial as a W&B run; none where `mode` is `off`.
+    """The callback that logs each trial as a W&B run; none if `mode` is `off`.
 
     Args:
         mode: `off`, `offline` (files for `wandb sync`) or `online`.
         project: The W&B project that the runs go to.
-        artifacts: Whether each trial's last checkpoint is logged too, when it ends.
+        artifacts: Whether to log each trial's last checkpoint too, when the trial is done.
 
     Raises:
-        ConfigError: W&B is not installed, or nobody is logged in to it for `online`.
+        ConfigError: W&B is not installed, or `online` has no valid login.
     """
     if mode == "off":
         return []
@@ -61,10 +61,10 @@ def wandb_callbacks(mode: str, project: str, *, artifacts: bool = False) -> list
 
 
 def _check_login() -> None:
-    """Refuses to go online without a login that the server takes.
+    """Refuses to go online without a login that the server accepts.
 
     Raises:
-        ConfigError: says which ways there are.
+        ConfigError: Lists the ways to log in.
     """
     import wandb
 
@@ -74,34 +74,35 @@ def _check_login() -> None:
         raise ConfigError(f"--wandb online: nobody is logged in to {settings.base_url}: {ways}")
     try:
         wandb.login(verify=True)
-    except Exception as error:  # also where the server cannot be reached
-        # W&B's other process still answers the request that was given up. If this one ends before,
-        # the answer finds nobody, the word to end is lost, and `wandb.teardown` waits for ever.
+    except Exception as error:  # also if the server cannot be reached
+        # W&B's service process still answers the request that was given up. If this process ends
+        # first, nobody reads the answer, the request to shut down is lost, and `wandb.teardown`
+        # waits forever.
         time.sleep(_ANSWER_S)
         raise ConfigError(f"--wandb online: {told(error)}: {ways}") from error
 
 
 class WandbCallback(Callback):
-    """Logs the rows of `curve.csv` with the losses beside them. Has to come after `CurveCallback`.
+    """Logs the rows of `curve.csv` with the losses of each. Must come after `CurveCallback`.
 
-    A row is logged once a checkpoint has it: then no resumed run takes it back or logs it again.
-    What a kill kept W&B from writing is logged when the run is resumed, from the trial's own files.
+    A row is logged only once a checkpoint covers it, so that a resumed run neither takes it back
+    nor logs it again. Rows that a kill kept from W&B are logged on resume, from the trial's files.
     """
 
     def __init__(self, mode: str, project: str, *, artifacts: bool) -> None:
         self._mode, self._project, self._artifacts = mode, project, artifacts
         self._runs: dict[str, Run] = {}
-        self._steps: dict[str, int] = {}  # the last that each run has
-        self._losses: dict[str, dict[int, dict[str, float]]] = {}  # by trial, by frames
+        self._steps: dict[str, int] = {}  # last logged step by trial
+        self._losses: dict[str, dict[int, dict[str, float]]] = {}  # by trial and frames
 
     def on_trial_start(
         self, iteration: int, trials: list[TuneTrial], trial: TuneTrial, **info: Any
     ) -> None:
-        """Starts the trial's run, or goes on with it."""
+        """Starts or resumes the trial's W&B run."""
         import wandb
 
         self._losses[trial.trial_id] = {}
-        if trial.trial_id in self._runs:  # tried again after an error
+        if trial.trial_id in self._runs:  # retried after an error
             return
         try:
             self._start(trial)
@@ -139,14 +140,14 @@ class WandbCallback(Callback):
         checkpoint: Checkpoint,
         **info: Any,
     ) -> None:
-        """Logs what is safe now."""
+        """Logs the rows that the checkpoint covers."""
         if trial.trial_id in self._runs:
             self._log_rows(trial)
 
     def on_trial_complete(
         self, iteration: int, trials: list[TuneTrial], trial: TuneTrial, **info: Any
     ) -> None:
-        """Ends the run, which then counts as finished."""
+        """Ends the W&B run as finished."""
         run = self._runs.get(trial.trial_id)
         if run is None:
             return
@@ -154,18 +155,18 @@ class WandbCallback(Callback):
         if self._artifacts and trial.checkpoint is not None:
             try:
                 run.log_artifact(trial.checkpoint.path, name=f"checkpoint-{run.id}", type="model")
-            except Exception as error:  # it must not fail a trial that is done
+            except Exception as error:  # must not fail a trial that is done
                 print(f"no checkpoint in W&B: {told(error)}", file=sys.stderr)
         self._finish(trial, exit_code=0)
 
     def on_trial_error(
         self, iteration: int, trials: list[TuneTrial], trial: TuneTrial, **info: Any
     ) -> None:
-        """Ends the run, which then counts as failed."""
+        """Ends the W&B run as failed."""
         self._finish(trial, exit_code=1)
 
     def on_experiment_end(self, trials: list[TuneTrial], **info: Any) -> None:
-        """Ends the runs of trials that are interrupted."""
+        """Ends the W&B runs of interrupted trials."""
         for trial in trials:
             self._finish(trial, exit_code=1)
 
@@ -174,7 +175,7 @@ class WandbCallback(Callback):
 
         ours, folder = Trial(**trial.config["trial"]), _folder(trial)
         state = _read_state(folder)
-        if state["open"]:  # cut off by a kill; its rows are logged again
+        if state["open"]:  # a kill cut it off; its rows are logged again
             shutil.rmtree(folder / "wandb" / state["open"], ignore_errors=True)
         run = wandb.init(
             project=self._project,
@@ -188,7 +189,7 @@ class WandbCallback(Callback):
             allow_val_change=True,
             **_init_settings(self._mode, folder),
         )
-        # Online, the server knows what it has; a run that is new there begins at step 0.
+        # Online, the server knows the next step, which is 0 for a new run.
         self._steps[trial.trial_id] = run.step - 1 if self._mode == "online" else state["step"]
         self._runs[trial.trial_id] = run
         if self._mode == "offline":
@@ -196,7 +197,7 @@ class WandbCallback(Callback):
         _write_state(folder, state)
 
     def _log_rows(self, trial: TuneTrial) -> None:
-        """Logs the curve's rows from the last logged one on."""
+        """Logs the curve's rows after the last logged one."""
         run, losses = self._runs[trial.trial_id], self._losses[trial.trial_id]
         for row in read_curve(_folder(trial) / CURVE_FILE):
             frames = int(row["frames"])
@@ -215,7 +216,7 @@ class WandbCallback(Callback):
 
 
 def log_figures(files: Sequence[Path], mode: str, project: str, folder: Path) -> None:
-    """Logs an experiment's figures and tables as an artifact of a run of its own."""
+    """Logs an experiment's figures and tables as an artifact of a separate W&B run."""
     import wandb
 
     run = wandb.init(
@@ -247,7 +248,7 @@ def _folder(trial: TuneTrial) -> Path:
 
 
 def _results(folder: Path) -> Iterator[dict[str, Any]]:
-    """What Tune has kept of a trial's results, in which a killed run may have left half a line."""
+    """The results of a trial that Tune has logged; skips lines that a kill has damaged."""
     path = folder / EXPR_RESULT_FILE
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
         with contextlib.suppress(ValueError):
@@ -255,7 +256,7 @@ def _results(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def _read_state(folder: Path) -> dict[str, Any]:
-    """The run's id, made up once, the last step it has, and the folder that a kill left open."""
+    """The W&B run's id (made up once), its last step, and the folder that a kill left open."""
     try:
         return json.loads((folder / STATE_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):

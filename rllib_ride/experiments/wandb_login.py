@@ -1,4 +1,4 @@
-"""Whether `wandb login` has left a key. Without Ray and W&B, for `doctor`."""
+"""Whether `wandb login` has stored an API key. Imports neither Ray nor W&B, for `doctor`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 
 
 def in_netrc(url: str) -> bool:
-    """Whether there is a key for the server at `url`.
+    """Whether netrc holds a key for the server at `url`.
 
-    By host and port, as W&B writes it; `requests.utils.get_netrc_auth` looks for the host alone.
+    Matches host and port, as W&B writes them; `requests.utils.get_netrc_auth` only matches hosts.
     """
     files = [os.environ["NETRC"]] if "NETRC" in os.environ else ["~/.netrc", "~/_netrc"]
     for file in files:

@@ -1,4 +1,4 @@
-"""Reading a YAML file, with errors that give its name and line."""
+"""Reads YAML files; errors give the file's name and the line."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from rllib_ride.reading import read_bytes
 from rllib_ride.wording import nearest, one_line, shown
 
 MOST_CHARACTERS = 1 << 16
-"""Of a file, and of what it says once every alias is written out.
+"""Most characters of a file, and of its content with all aliases expanded.
 
-The files of `tune_configs/` have 2,000; this many are read in a second or two, by PyYAML.
+The files of `tune_configs/` have 2,000; PyYAML takes a second or two for the maximum.
 """
 
 DEEPEST = 30
-"""Levels of lists and mappings; PyYAML, `repr` and copying all recurse into them."""
+"""Most levels of nested lists and mappings, into which PyYAML, `repr` and copying recurse."""
 
 _TAG = "tag:yaml.org,2002:"
-_PLAIN = ("bool", "float", "int", "map", "null", "seq", "str")  # what JSON can hold too
+_PLAIN = ("bool", "float", "int", "map", "null", "seq", "str")  # types that JSON has too
 
-# YAML 1.1 takes `30e6` and `1e-4` for strings, because it wants a dot and a signed exponent; 1.2
-# and every reader take them for numbers.
+# YAML 1.1 reads `30e6` and `1e-4` as strings, because it requires a dot and a signed exponent. YAML
+# 1.2, and every human reader, take them for numbers.
 _FLOAT = re.compile(
     r"""^[-+]?(?:(?:\d[\d_]*)?\.\d[\d_]*(?:[eE][-+]?\d+)?
          |\d[\d_]*\.?(?:[eE][-+]?\d+)
@@ -36,10 +36,10 @@ _FLOAT = re.compile(
 
 
 class _Loader(yaml.SafeLoader):
-    """`SafeLoader` for plain values: YAML 1.2's numbers, each key a text and given once.
+    """`SafeLoader` for JSON's types, with YAML 1.2's numbers; keys must be text and unique.
 
-    Dates, sets and the like are none: a trial's settings are kept as JSON. What would be too large
-    or too deep once aliases are written out is refused before any value of it is made.
+    It knows no other types, such as dates and sets: a trial's settings are kept as JSON. A document
+    that is too large or too deep with aliases expanded is refused before any value is built.
     """
 
     def __init__(self, text: str) -> None:
@@ -48,7 +48,7 @@ class _Loader(yaml.SafeLoader):
         self._extents: dict[yaml.Node, tuple[int, int]] = {}  # characters and levels of each node
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        """The next node; `_extents` then has it."""
+        """Composes the next node and records it in `_extents`; refuses one too large or deep."""
         mark, is_alias = self.peek_event().start_mark, self.check_event(yaml.AliasEvent)
         self._level += 1
         if self._level > DEEPEST:
@@ -69,7 +69,7 @@ class _Loader(yaml.SafeLoader):
         return node
 
     def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
-        """The next mapping, its keys checked before those that it merges are among them."""
+        """Composes the next mapping; checks its keys before merge keys (`<<`) add others."""
         node = super().compose_mapping_node(anchor)
         seen: set[str] = set()
         for key, _ in node.value:
@@ -84,7 +84,7 @@ class _Loader(yaml.SafeLoader):
         return node
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        """The value of a node."""
+        """The value of a node; an explicit tag that does not fit it is a YAML error."""
         try:
             return super().construct_object(node, deep)
         except (LookupError, ValueError):  # an explicit tag, such as `!!bool maybe`
@@ -107,7 +107,7 @@ def _fault(problem: str, mark: yaml.Mark) -> yaml.MarkedYAMLError:
 
 
 def _whole_number(loader: _Loader, node: yaml.ScalarNode) -> int:
-    # The time to read one grows with the square of its digits; 64 bits in base 2 have 66.
+    # Parsing time grows with the square of the length; 64 bits take 66 characters in base 2.
     value = loader.construct_yaml_int(node) if len(node.value) <= 100 else None
     if value is None or value.bit_length() > 64:
         raise _fault(f"{shown(node.value)} has more than 64 bits", node.start_mark)
@@ -148,7 +148,8 @@ def read(path: str | Path) -> dict[str, Any]:
     """The mapping that the file at `path` holds.
 
     Raises:
-        ConfigError: no such file, not readable as YAML (with the line), or no mapping.
+        ConfigError: There is no such file, it is not readable as YAML (with the line), or it holds
+            no mapping.
     """
     path = Path(path)
     try:
@@ -157,12 +158,12 @@ def read(path: str | Path) -> dict[str, Any]:
         guess = nearest(path.name, [file.name for file in path.parent.glob("*.yaml")])
         hint = f"; did you mean {path.parent / guess}?" if guess else ""
         raise ConfigError(f"{path}: no such file{hint}") from None
-    except ValueError as error:  # such as no text
+    except ValueError as error:  # too large, or not UTF-8, for example
         raise ConfigError(f"{path}: cannot be read: {error}") from None
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise ConfigError(f"{path} line {line}: {reason(error)}") from None
-    except yaml.YAMLError as error:  # a character that is none, or too many
+    except yaml.YAMLError as error:  # an invalid character, or too many characters
         raise ConfigError(f"{path}: not readable as YAML: {reason(error)}") from None
     if not isinstance(content, dict):
         raise ConfigError(

@@ -1,5 +1,5 @@
-"""The verbs of the command `rllib-ride`, one file each; `rllib_ride.cli` puts them together.
+"""The verbs (subcommands) of `rllib-ride`, one file each; `rllib_ride.cli` combines them.
 
-Each has `add_parser`, which names its arguments, and a function that returns the exit code. Ray and
-torch are imported inside that function, so that `--help` and a mistyped file answer at once.
+Each has `add_parser`, which declares its arguments, and a function that returns the exit code. That
+function imports Ray and torch itself, so that `--help` and a mistyped file answer at once.
 """

@@ -1,4 +1,4 @@
-"""`rllib-ride analyze`: look at checkpoints in one level."""
+"""`rllib-ride analyze`: play checkpoints in one level, and draw visits and intrinsic reward."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rllib_ride.verbs.table import print_table, rounded
 
 
 def add_parser(verbs: argparse._SubParsersAction) -> None:
-    """Its arguments."""
+    """Adds the verb and its arguments."""
     parser = verbs.add_parser(
         "analyze", help="draw heatmaps of visits and intrinsic reward in one level"
     )
@@ -34,7 +34,7 @@ def add_parser(verbs: argparse._SubParsersAction) -> None:
 
 
 def analyze(args: argparse.Namespace) -> int:
-    """Writes pictures and tables, and prints what is in them."""
+    """Writes pictures and tables, and prints the tables and the files' names."""
     from rllib_ride.analysis.analyze import analyze as play_and_write
     from rllib_ride.analysis.analyze import plan_analysis
     from rllib_ride.experiments.folders import check_writable

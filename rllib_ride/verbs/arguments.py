@@ -1,4 +1,4 @@
-"""Arguments that several verbs take, and what they mean."""
+"""Arguments that several verbs share, and their types."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def add_experiment(verb: argparse.ArgumentParser) -> None:
-    """The experiment's file, and the options that narrow or override it."""
+    """Adds the experiment's file, and the options that filter or override it."""
     verb.add_argument(
         "config", metavar="CONFIG", type=file_path, help="a YAML such as those in tune_configs/"
     )
@@ -40,7 +40,7 @@ def add_experiment(verb: argparse.ArgumentParser) -> None:
 
 
 def add_set(verb: argparse.ArgumentParser, example: str) -> None:
-    """`--set`, with an example of what can be set."""
+    """Adds `--set`, with an example of what can be set."""
     verb.add_argument(
         "--set",
         action="append",
@@ -52,32 +52,32 @@ def add_set(verb: argparse.ArgumentParser, example: str) -> None:
 
 
 def add_storage(verb: argparse.ArgumentParser) -> None:
-    """`--storage`, which the folders of experiments are in."""
+    """Adds `--storage`, the parent of the experiments' folders."""
     verb.add_argument(
         "--storage", type=file_path, default=Path("runs"), metavar="DIR", help="default: runs/"
     )
 
 
 def add_play(verb: argparse.ArgumentParser) -> None:
-    """How many episodes a checkpoint's policy plays, and how."""
+    """Adds options for how many episodes a checkpoint's policy plays, and how."""
     verb.add_argument("--episodes", type=count, default=100, metavar="N", help="default: 100")
     verb.add_argument("--greedy", action="store_true", help="take the likeliest action")
 
 
 def file_path(text: str) -> Path:
-    """A name that a file or folder can have, be it there or not."""
+    """A valid path of a file or folder, which need not exist."""
     try:
         os.stat(text)
     except (FileNotFoundError, NotADirectoryError):
         pass
-    except (OSError, ValueError) as error:  # a name too long, a link to itself, a NUL
+    except (OSError, ValueError) as error:  # too long, a symlink loop, a NUL byte
         why = getattr(error, "strerror", None) or error
         raise argparse.ArgumentTypeError(f"{shown(text)} is no path: {why}") from None
     return Path(text)
 
 
 def count(text: str) -> int:
-    """A positive whole number; `1e6` is one."""
+    """A positive whole number, also written as `1e6`."""
     value = _float(text)
     if not 1 <= value < math.inf or value != int(value):
         raise argparse.ArgumentTypeError(f"must be a positive whole number, not {shown(text)}")
@@ -87,7 +87,7 @@ def count(text: str) -> int:
 
 
 def few(text: str) -> int:
-    """A positive whole number of things that a list is made of."""
+    """A positive whole number that is at most `MOST_PROCESSES`, because a list is made of it."""
     value = count(text)
     if value > MOST_PROCESSES:
         raise argparse.ArgumentTypeError(f"must be at most {MOST_PROCESSES}, not {shown(text)}")
@@ -105,7 +105,7 @@ def number(text: str) -> float:
 
 
 def finite(text: str) -> float:
-    """A number, of any sign."""
+    """A finite number of any sign."""
     value = _float(text)
     if not math.isfinite(value):
         raise argparse.ArgumentTypeError(f"must be a number, not {shown(text)}")
@@ -113,7 +113,7 @@ def finite(text: str) -> float:
 
 
 def _float(text: str) -> float:
-    """The number; NaN for what is none."""
+    """The number; NaN if the text is none."""
     try:
         return float(text)
     except ValueError:
@@ -143,11 +143,11 @@ def setting(text: str) -> tuple[str, Any]:
 
 
 def planned_trials(args: argparse.Namespace) -> list[PlannedTrial]:
-    """The trials that the arguments of `add_experiment` ask for, each proved valid."""
+    """The trials that the arguments of `add_experiment` select, each validated."""
     from rllib_ride.experiments.plan import proved, trials_of
     from rllib_ride.experiments.quiet import quiet_ray
 
-    # What is wrong here is told before Ray's seconds of imports.
+    # Finds what errors it can before importing Ray, which takes seconds.
     spec, trials = trials_of(
         args.config,
         methods=args.method,

@@ -15,11 +15,11 @@ from rllib_ride.wording import last_line
 if TYPE_CHECKING:
     from rllib_ride.experiments.trial import Trial
 
-_FRAMES = 30_000_000  # of the paper's run on the default task; the learning rate's anneal
+_FRAMES = 30_000_000  # the paper's run on the default task; the learning rate anneals over them
 
 
 def add_parser(verbs: argparse._SubParsersAction) -> None:
-    """Its arguments."""
+    """Adds the verb and its arguments."""
     parser = verbs.add_parser("bench", help="measure frames a second, memory and time to start")
     parser.set_defaults(verb=bench)
     parser.add_argument(
@@ -61,7 +61,7 @@ def bench(args: argparse.Namespace) -> int:
 
     if args.compare:
         figures.check_comparable(trials)
-    planned(trials[0])  # refuses now what no trial could be built with
+    planned(trials[0])  # refuses an invalid config now
     try:
         measured = figures.bench(trials, args.seconds, started_at=process_started_at())
         if args.compare:
@@ -74,7 +74,7 @@ def bench(args: argparse.Namespace) -> int:
 
 
 def _trials(args: argparse.Namespace) -> list[Trial]:
-    """Trials alike but for the seed, with names checked."""
+    """Trials that only differ in their seed, with method, environment and preset checked."""
     from rllib_ride.experiments.names import check_names
     from rllib_ride.experiments.quiet import quiet_ray
     from rllib_ride.experiments.schema import ExperimentSpec
@@ -93,7 +93,8 @@ def _trials(args: argparse.Namespace) -> list[Trial]:
     check_names(spec)
     overrides = dict(args.set)
     if args.trials == 1 and num_cores() > 1:
-        # A trial in one process takes turns; one that has the machine to itself need not.
+        # In one process, sampling and learning take turns. A trial that is alone on the machine can
+        # do both at once.
         overrides.setdefault("num_env_runners", 1)
     return expand(spec, overrides=overrides)
 
@@ -115,7 +116,7 @@ _ROWS = (
 
 
 def _print(measured: dict[str, Any]) -> None:
-    """A table, above it what was measured."""
+    """Prints what was measured, and a table of the figures."""
     settings = ", ".join(f"{key} {value}" for key, value in measured["settings"].items())
     print(f"{measured['method']} on {measured['env']}, {measured['cores']} cores: {settings}")
     flat = {**measured, **{f"stages.{name}": rate for name, rate in measured["stages"].items()}}

@@ -11,7 +11,7 @@ from rllib_ride.verbs.table import print_table
 
 
 def add_parser(verbs: argparse._SubParsersAction) -> None:
-    """Its arguments."""
+    """Adds the verb and its arguments."""
     parser = verbs.add_parser("check", help="validate an experiment and print its trials")
     parser.set_defaults(verb=check)
     add_experiment(parser)

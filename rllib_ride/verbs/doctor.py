@@ -1,4 +1,4 @@
-"""`rllib-ride doctor`: what is installed, what is missing, and how a cluster is."""
+"""`rllib-ride doctor`: what is installed, what is missing, and the state of a cluster."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from rllib_ride.verbs.table import print_table
 
 
 def add_parser(verbs: argparse._SubParsersAction) -> None:
-    """Its arguments."""
+    """Adds the verb and its arguments."""
     parser = verbs.add_parser("doctor", help="print what is installed, missing or wrong")
     parser.set_defaults(verb=doctor)
     parser.add_argument("--address", help="of a Ray cluster to look at; auto: the one here")
 
 
 def doctor(args: argparse.Namespace) -> int:
-    """Prints the findings; exit code 1 if something that training needs is not fine."""
+    """Prints the findings; exit code 1 if a part that training needs is missing or wrong."""
     from rllib_ride.experiments.doctor import examine, healthy
 
     findings = examine(args.address)

@@ -1,4 +1,4 @@
-"""`rllib-ride estimate`: what an experiment costs, before it is run."""
+"""`rllib-ride estimate`: what an experiment would cost."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def add_parser(verbs: argparse._SubParsersAction) -> None:
-    """Its arguments."""
+    """Adds the verb and its arguments."""
     parser = verbs.add_parser("estimate", help="frames, core-hours and hours of an experiment")
     parser.set_defaults(verb=estimate)
     add_experiment(parser)
@@ -56,7 +56,7 @@ def rate(text: str) -> tuple[str | None, float]:
 
 
 def estimate(args: argparse.Namespace) -> int:
-    """Prints what it costs, and where the time goes."""
+    """Prints what the experiment costs, and where the time goes."""
     planned = planned_trials(args)
     from rllib_ride.experiments.estimate import estimate as cost_of
     from rllib_ride.experiments.plan import naming
@@ -109,7 +109,7 @@ def _print(told: Estimate) -> None:
 
 
 def _matrix(told: Estimate) -> list[dict[str, Any]]:
-    """A row for each environment and one for all, a column for each method and one for all."""
+    """Core-hours by environment (rows) and method (columns), with a total of each."""
     hours = {
         (part.env, part.method): part.core_hours
         for part in (*told.by_env_and_method, *told.by_env, *told.by_method)

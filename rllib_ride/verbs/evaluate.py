@@ -12,7 +12,7 @@ from rllib_ride.verbs.table import print_table, rounded
 
 
 def add_parser(verbs: argparse._SubParsersAction) -> None:
-    """Its arguments."""
+    """Adds the verb and its arguments."""
     parser = verbs.add_parser("evaluate", help="play episodes with a checkpoint's policy")
     parser.set_defaults(verb=evaluate)
     parser.add_argument(
@@ -24,7 +24,7 @@ def add_parser(verbs: argparse._SubParsersAction) -> None:
 
 
 def evaluate(args: argparse.Namespace) -> int:
-    """Prints the scores."""
+    """Plays the episodes and prints the scores."""
     from rllib_ride.analysis.evaluate import evaluate as play
     from rllib_ride.analysis.policy import load_policy
     from rllib_ride.experiments.names import check_env

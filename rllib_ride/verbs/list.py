@@ -1,4 +1,4 @@
-"""`rllib-ride list`: print the methods, environments or experiments there are."""
+"""`rllib-ride list`: print the available methods, environments or experiments."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from rllib_ride.verbs.table import print_table
 
 
 def add_parser(verbs: argparse._SubParsersAction) -> None:
-    """Its arguments."""
+    """Adds the verb and its arguments."""
     parser = verbs.add_parser("list", help="print the methods, environments or experiments")
     parser.set_defaults(verb=list_known)
     parser.add_argument("what", choices=["methods", "envs", "experiments"])
 
 
 def list_known(args: argparse.Namespace) -> int:
-    """Prints what there is."""
+    """Prints the methods, environments or experiments."""
     from rllib_ride.experiments import names, paper
 
     if args.what == "methods":

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def add_parser(verbs: argparse._SubParsersAction) -> None:
-    """Its arguments."""
+    """Adds the verb and its arguments."""
     parser = verbs.add_parser("report", help="draw and tabulate what runs have reached")
     parser.set_defaults(verb=report)
     parser.add_argument(
@@ -44,7 +44,7 @@ def add_parser(verbs: argparse._SubParsersAction) -> None:
 
 
 def report(args: argparse.Namespace) -> int:
-    """Writes the report, and prints how far each run has come and which files there are."""
+    """Writes the report; prints how far each run has come, and the files' names."""
     from rllib_ride.analysis.report import write_report
     from rllib_ride.analysis.runs import read_runs
     from rllib_ride.analysis.tables import runs_rows, runs_table
@@ -58,7 +58,7 @@ def report(args: argparse.Namespace) -> int:
         files, notes = write_report(readings, args.out, command=command, threshold=args.threshold)
     except ValueError as error:
         raise ConfigError(str(error)) from error
-    except OSError as error:  # a disk that is full, a folder that may not be written to
+    except OSError as error:  # a full disk, a folder without write permission
         raise ConfigError(f"--out {args.out} cannot be written: {error}") from error
     for note in notes:
         print(note, file=sys.stderr)
@@ -81,7 +81,7 @@ def report(args: argparse.Namespace) -> int:
 
 
 def _check_wandb() -> None:
-    """Refuses `--wandb` where there is no W&B, or nobody logged in."""
+    """Refuses `--wandb` if W&B is not installed, or nobody is logged in."""
     from rllib_ride.analysis.wandb_report import default_entity
 
     try:
@@ -90,16 +90,16 @@ def _check_wandb() -> None:
         raise ConfigError(
             "--wandb needs wandb and wandb-workspaces: pip install 'rllib-ride[wandb,report]'"
         ) from None
-    except Exception as error:  # wandb has several for this, some of its own, some of requests
+    except Exception as error:  # wandb raises several types, its own and those of requests
         raise ConfigError(f"--wandb: W&B cannot be reached: {error}") from None
 
 
 def _save_to_wandb(runs: Sequence[Run], threshold: float | None) -> str | None:
-    """The address of the W&B report; None if W&B would not have it, which is told on stderr."""
+    """The URL of the W&B report; None if W&B fails, with the reason on stderr."""
     from rllib_ride.analysis.wandb_report import save
 
     try:
         return save(runs, threshold=threshold)
-    except Exception as error:  # likewise
+    except Exception as error:  # as in `_check_wandb`
         print(f"no W&B report: {error}", file=sys.stderr)
         return None

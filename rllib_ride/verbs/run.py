@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def add_parser(verbs: argparse._SubParsersAction) -> None:
-    """Its arguments."""
+    """Adds the verb and its arguments."""
     parser = verbs.add_parser("run", help="train the trials of an experiment")
     parser.set_defaults(verb=run)
     add_experiment(parser)
@@ -42,7 +42,7 @@ def add_parser(verbs: argparse._SubParsersAction) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Trains, writes curves and table, and says how it ended."""
+    """Trains the trials, writes curves and a table, and prints how each trial ended."""
     if args.dry_run:
         return check(args)
     keep_memory_steady()
@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     if files and args.wandb != "off" and args.wandb_artifacts:
         try:
             log_figures(files, args.wandb, trials[0].experiment, folder)
-        except Exception as error:  # W&B has many, and the run is done
+        except Exception as error:  # W&B raises many types, and the run itself is done
             print(f"no figures in W&B: {told(error)}", file=sys.stderr)
     rows = [_outcome_row(outcome) for outcome in ended]
     if args.json:
@@ -104,7 +104,7 @@ def _outcome_row(outcome: TrialOutcome) -> dict[str, Any]:
 
 
 def _write_results(folder: Path, ended: Sequence[TrialOutcome]) -> list[Path]:
-    """Curves and table of what there is, and a picture of one episode of a trained policy."""
+    """Writes curves and a table of all trials, and a picture of one episode of a trained policy."""
     from rllib_ride.analysis.episode_picture import write_episode_picture
     from rllib_ride.analysis.finish import write_summary
     from rllib_ride.analysis.record import record_episode
@@ -114,7 +114,7 @@ def _write_results(folder: Path, ended: Sequence[TrialOutcome]) -> list[Path]:
         if outcome.checkpoint and outcome.trial.method != "none":
             try:
                 episode = record_episode(outcome.checkpoint, seed=outcome.trial.seed)
-            except Exception as error:  # no MiniGrid level, or whatever an environment raises
+            except Exception as error:  # not MiniGrid, or anything that the environment raises
                 print(f"no picture of an episode: {told(error)}", file=sys.stderr)
             else:
                 files.append(write_episode_picture(episode, folder / "episode.png"))
@@ -140,7 +140,7 @@ def _say_how_it_ended(args: argparse.Namespace, ended: Sequence[TrialOutcome], f
 
 
 def _end_at_once(args: argparse.Namespace, why: str) -> None:
-    """Ends the process from any of its threads, and as a kill does: Ray would not let it end."""
+    """Ends the process from any thread, without cleanup: Ray would keep it from ending."""
     print(why, file=sys.stderr)
     os._exit(_say_how_to_go_on(args))
 

@@ -1,4 +1,4 @@
-"""Tables on the terminal, or in a pipe."""
+"""Prints tables to a terminal, a file or a pipe."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def print_table(rows: list[dict[str, Any]]) -> None:
-    """Prints rows of equal keys under their names."""
+    """Prints rows, which all have the same keys, under these keys as the head."""
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
@@ -15,11 +15,11 @@ def print_table(rows: list[dict[str, Any]]) -> None:
     for name in rows[0] if rows else []:
         table.add_column(name, overflow="fold")
     for row in rows:
-        table.add_row(*(escape(_cell(value)) for value in row.values()))  # [x] is no markup
+        table.add_row(*(escape(_cell(value)) for value in row.values()))  # [x] is text, not markup
 
     class PlainConsole(Console):
         def on_broken_pipe(self) -> None:
-            raise BrokenPipeError  # rich would end the process with 1
+            raise BrokenPipeError  # rich would exit with code 1
 
     console = PlainConsole()
     if not console.is_terminal:  # a file or a pipe has no width to fit into
@@ -28,7 +28,7 @@ def print_table(rows: list[dict[str, Any]]) -> None:
 
 
 def rounded(row: dict[str, Any]) -> dict[str, Any]:
-    """A row with four digits of each number that is not whole."""
+    """The row with its floats rounded to four significant digits."""
     return {k: float(f"{v:.4g}") if isinstance(v, float) else v for k, v in row.items()}
 
 

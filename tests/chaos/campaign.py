@@ -25,35 +25,35 @@ from helpers.chaos_env import ORDER_VARIABLE
 from rllib_ride.run_files import CURVE_FILE
 
 PLACES = ("plain", "learner", "env", "disk", "cluster")
-"""What a fault is put in: one process and MiniGrid, a remote learner, an environment that obeys, a
-small disk, two nodes."""
+"""Kinds of training that faults hit: one process and MiniGrid, a remote Learner, an environment
+that obeys orders, a small disk, two nodes."""
 
 _FAULTS_A_TRAINING = 12
 _FRAMES_A_FAULT = 1_200
 _DISK_MB = 64
-_STARTS_WITHIN_S = 12.0  # in which a start is hit
+_STARTS_WITHIN_S = 12.0  # a fault at the start hits within this time
 _WENT_ON = "went on"
 _BEGINS_WITHIN_S = 30.0
-_SETTLED_S = 2.0  # after which Tune knows of a checkpoint
-_GONE_WITHIN_S = 90.0  # Ray's agents look for their dead head for a minute first
+_SETTLED_S = 2.0  # Tune knows of a checkpoint by then
+_GONE_WITHIN_S = 90.0  # Ray's agents first look for their dead head for a minute
 _FINISH_WITHIN_S = 300.0
 
 
 @dataclass(frozen=True)
 class Record:
-    """One fault and what came of it.
+    """One fault and its consequences.
 
     Attributes:
         kind: Key of `KINDS`.
-        seed: Of the training it is in; with `kinds`, gives the same draws again.
+        seed: Seed of the training; with `kinds`, it reproduces all random draws.
         kinds: All faults of that training.
         place: See `PLACES`.
-        moment: When it hit, in the training's terms.
-        did: What was done.
-        then: What the command did.
-        problems: What did not hold; none if all is well.
-        seconds: From the wait for the moment to the last check.
-        at: UTC, when it had been checked.
+        moment: When it hit: frames of training, or seconds after the start.
+        did: What the fault did.
+        then: What the command did then.
+        problems: Checks that failed, in words.
+        seconds: Time from the wait for the moment to the last check.
+        at: UTC time of the last check.
     """
 
     kind: str
@@ -69,7 +69,7 @@ class Record:
 
     @property
     def line(self) -> str:
-        """It on one line, and its problems below."""
+        """The record on one line, with its problems below."""
         verdict = "FAILED" if self.problems else "ok"
         told = f"{self.at} {verdict:6} {self.kind:18} seed {self.seed}, {self.moment}: {self.did}"
         problems = "".join(f"\n    {problem}" for problem in self.problems)
@@ -77,7 +77,7 @@ class Record:
 
 
 def main() -> int:
-    """Runs a campaign; 1 if a fault left something wrong."""
+    """Runs a campaign; returns 1 if a fault left a problem."""
     args = _arguments()
     if args.counts:
         lines = args.counts.read_text().splitlines()
@@ -121,7 +121,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def plan(kinds: Sequence[str], faults: int, rng: random.Random) -> list[list[str]]:
-    """So many faults, each kind as often as the others, as the trainings that they hit."""
+    """Draws `faults` faults, all kinds equally often, grouped by the training that they hit."""
     rounds = [rng.sample(kinds, len(kinds)) for _ in range(-(-faults // len(kinds)))]
     drawn = list(itertools.chain.from_iterable(rounds))[:faults]
     trainings = []
@@ -135,7 +135,7 @@ def plan(kinds: Sequence[str], faults: int, rng: random.Random) -> list[list[str
 
 
 def counts(records: Sequence[Record]) -> str:
-    """A table of faults by kind, and what came of them."""
+    """A Markdown table of faults by kind and by consequence."""
     lines = [
         "| kind | faults | went on by itself | stopped, and resumed | failed |",
         "|---|---|---|---|---|",
@@ -154,7 +154,7 @@ def counts(records: Sequence[Record]) -> str:
 
 
 def break_training(kinds: list[str], seed: int, folder: Path, *, keep: bool) -> Iterator[Record]:
-    """Trains, with these faults one after the other; ends early where one left nothing to go on."""
+    """Trains with these faults one after the other; ends early if one leaves nothing to go on."""
     rng = random.Random(f"{seed} {kinds}")
     place = KINDS[kinds[0]].place
     training = Training(folder, _setup(place, kinds, rng), (len(kinds) + 1) * _FRAMES_A_FAULT)
@@ -194,7 +194,7 @@ def _setup(place: str, kinds: Sequence[str], rng: random.Random) -> Setup:
 
 
 def _fault(scene: Scene, name: str, number: int, kinds: list[str], seed: int) -> Record | None:
-    """One fault and all checks; None if the training had ended before it."""
+    """Applies one fault and runs all checks; None if the training had ended before it."""
     kind, training, began = KINDS[name], scene.training, time.monotonic()
     scene.problems = []
     moment = _moment(scene, kind, number)
@@ -204,13 +204,13 @@ def _fault(scene: Scene, name: str, number: int, kinds: list[str], seed: int) ->
     try:
         before, said = training.snapshot(_SETTLED_S), len(training.session.err)
         did = kind.strike(scene)
-        if did == NOTHING and training.session.code == 0:  # it came to its end just then
+        if did == NOTHING and training.session.code == 0:  # the training ended just then
             return None
         then = _aftermath(scene, kind, before, said, problems)
         if not problems and number == len(kinds) - 1:
             problems += _finish(scene)
             then += ", finished"
-    except Exception:  # of the suite itself; the campaign goes on without this training
+    except Exception:  # in the suite itself; the campaign goes on without this training
         problems.append(traceback.format_exc())
     return Record(
         kind=name,
@@ -227,14 +227,15 @@ def _fault(scene: Scene, name: str, number: int, kinds: list[str], seed: int) ->
 
 
 def _moment(scene: Scene, kind: Kind, number: int) -> str | None:
-    """Waits for a random moment of the training, or of a start; None if it has ended before."""
+    """Waits for a random moment of the training or its start; None if the training ends first."""
     training, rng = scene.training, scene.rng
     if kind.at_start and rng.random() < 0.25:
         if number:
             crash()
             training.session.process.wait(timeout=30)
             training.start()
-        # Before that, Python is still reading what there is to run, and a signal is Python's.
+        # Waits for our signal handler: before it is set, Python is still importing our code and
+        # handles signals itself.
         pid = training.session.process.pid
         machine.wait_for(lambda: machine.catches(pid, signal.SIGTERM), _BEGINS_WITHIN_S)
         pause = rng.uniform(0, _STARTS_WITHIN_S)
@@ -259,7 +260,7 @@ def _aftermath(scene: Scene, kind: Kind, before: Snapshot, said: int, problems: 
     training = scene.training
     struck = time.monotonic()
     if kind.outcome is not Outcome.STOPS:
-        time.sleep(3)  # results that were on their way
+        time.sleep(3)  # for results that were in flight
         problems += _goes_on(training, training.reached(), kind.within_s)
     elif not machine.wait_for(lambda: not training.session.running, kind.within_s):
         problems.append(f"neither stopped nor was killed within {kind.within_s:.0f} s")
@@ -282,7 +283,8 @@ def _aftermath(scene: Scene, kind: Kind, before: Snapshot, said: int, problems: 
     if training.session.code not in (None, 0):
         problems.append(f"resumed, it ended with {training.session.code}")
     problems += _files(training, at_stop)
-    # Only now: a person would not wait for it, and what is left must not disturb the next session.
+    # Only after the resumption: a person would not wait for leftover processes either, and these
+    # must not disturb the next session.
     problems += _still_there(left, _GONE_WITHIN_S - (time.monotonic() - stopped))
     return f"stopped with {code} after {took:.0f} s, resumed"
 
@@ -296,7 +298,7 @@ def _goes_on(training: Training, reached: int, within_s: float) -> list[str]:
 
 
 def _stopped(training: Training, kind: Kind, said: int) -> list[str]:
-    """Whether a command that has stopped did so in order."""
+    """Checks that a command that has stopped did so cleanly."""
     session, problems = training.session, []
     if session.code not in kind.codes:
         expected = " or ".join(map(str, kind.codes)) or "no end"
@@ -307,13 +309,13 @@ def _stopped(training: Training, kind: Kind, said: int) -> list[str]:
 
 
 def _left(scene: Scene) -> dict[int, str]:
-    """Processes of a run whose command has ended, with their titles."""
+    """Leftover processes of a run whose command has ended, with their titles."""
     of_nodes = scene.cluster.daemons() if scene.cluster else []
     return {pid: title for pid, title in machine.processes().items() if pid not in of_nodes}
 
 
 def _still_there(left: Mapping[int, str], within_s: float) -> list[str]:
-    """Those of them that are not gone within so many seconds from now."""
+    """Reports which of these processes are not gone within `within_s` seconds."""
 
     def titles() -> list[str]:
         return sorted(left[pid][:60] for pid in left.keys() & machine.processes().keys())
@@ -324,7 +326,7 @@ def _still_there(left: Mapping[int, str], within_s: float) -> list[str]:
 
 
 def _files(training: Training, before: Snapshot) -> list[str]:
-    """Whether curves and checkpoints are right, and hold what the snapshot's checkpoints had."""
+    """Checks curves and checkpoints, and that they keep what the snapshot's checkpoints covered."""
     problems = []
     for trial in training.trials:
         curve = trial / CURVE_FILE
@@ -337,7 +339,7 @@ def _files(training: Training, before: Snapshot) -> list[str]:
 
 
 def _finish(scene: Scene) -> list[str]:
-    """Waits for the end, and whether it is that of a run that nothing had hit."""
+    """Waits for the end, and checks that it is the same as without any fault."""
     training, session = scene.training, scene.training.session
     if not machine.wait_for(lambda: not session.running, _FINISH_WITHIN_S):
         return [f"not finished within {_FINISH_WITHIN_S:.0f} s: ...{session.err[-300:]}"]

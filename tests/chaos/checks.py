@@ -1,4 +1,4 @@
-"""What must hold after a fault, whatever it was. Each check returns what is wrong, in words."""
+"""Checks that must hold after any fault. Each returns a list of problems, in words."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _MODULE_IDS = (DEFAULT_MODULE_ID, INTRINSIC_MODULE_ID)
 
 
 def noise(text: str) -> list[str]:
-    """Tracebacks and crash reports, which no user can read."""
+    """Finds tracebacks and crash reports, which no user can read."""
     found = _NOISE.search(text)
     return [f"says {found.group().strip()!r}: ...{text[-600:]}"] if found else []
 
 
 def message(text: str, wanted: str) -> list[str]:
-    """Whether text, of stderr, has one short message in it that has the pattern `wanted`."""
+    """Checks that a text from stderr is one short message that matches the pattern `wanted`."""
     lines = [line for line in text.splitlines() if line.strip() and not _PROGRESS.match(line)]
     problems = noise(text)
     if len(lines) > _MOST_LINES:
@@ -54,7 +54,7 @@ def message(text: str, wanted: str) -> list[str]:
 
 
 def curve_text(text: str) -> list[str]:
-    """Whether a curve's file is whole rows below one header, rising."""
+    """Checks that a curve's file is one header and whole rows, with rising frames and times."""
     if not text:
         return []
     header, *lines = text.split("\n")
@@ -76,7 +76,7 @@ def curve_text(text: str) -> list[str]:
 
 
 def kept_rows(before: Rows, now: Rows, frames: int) -> list[str]:
-    """Whether the rows up to a checkpoint of so many frames are all still there."""
+    """Checks that all rows up to a checkpoint of this many frames are still there."""
     kept = [row for row in before if int(row["frames"]) <= frames]
     lost = [row["frames"] for row in kept if row not in now]
     if list(now[: len(kept)]) == kept:
@@ -88,7 +88,7 @@ def kept_rows(before: Rows, now: Rows, frames: int) -> list[str]:
 
 
 def checkpoints(trial: Path, rows: Rows) -> list[str]:
-    """Whether each whole checkpoint is the policy of its frames, finite, and has its row."""
+    """Checks that each whole checkpoint loads, has the frames it says, finite weights and a row."""
     problems = []
     for path, result in whole_checkpoints(trial):
         frames = int(result["frames"])
@@ -96,15 +96,15 @@ def checkpoints(trial: Path, rows: Rows) -> list[str]:
             policy = load_policy(path)
             networks = [policy.module, *(_module(path, name) for name in _MODULE_IDS)]
             trained = checkpoint_frames(path)
-        except Exception as error:  # any at all is what this looks for
-            if result_of(path) is not None:  # a newer one has not replaced it meanwhile
+        except Exception as error:  # any exception is a problem
+            if result_of(path) is not None:  # unless a newer checkpoint has replaced it meanwhile
                 problems.append(f"{path.name} does not load: {type(error).__name__}: {error}")
             continue
         if trained != frames:
             problems.append(f"{path.name} of {trained} frames says {frames}")
         if not all(torch.isfinite(p).all() for network in networks for p in network.parameters()):
             problems.append(f"{path.name} has weights that are no numbers")
-        if frames and frames not in [int(row["frames"]) for row in rows]:  # none has no row
+        if frames and frames not in [int(row["frames"]) for row in rows]:  # 0 frames have no row
             problems.append(f"{path.name} of {frames} frames has no row in curve.csv")
     return problems
 

@@ -1,4 +1,4 @@
-"""A Ray cluster of two nodes with a CPU each, on the machine of a campaign."""
+"""A Ray cluster of two nodes with one CPU each, on a campaign's private machine."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _DAEMONS = ("gcs_server", "raylet", "/ray/", "ray::DashboardAgent", "ray::Runtim
 
 
 class Cluster:
-    """Head and worker; each has a raylet of its own."""
+    """A head and a worker, each with its own raylet."""
 
     def __init__(self) -> None:
-        # Of every process that talks to the cluster, the command's among them.
+        # For every process that talks to the cluster, including the command.
         os.environ.setdefault("RAY_AUTH_MODE", "token")
         os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
-        # A node is missed after about 6 seconds, not after half a minute.
+        # A node counts as dead after about 6 seconds, not after half a minute.
         os.environ.setdefault("RAY_health_check_period_ms", "1000")
         os.environ.setdefault("RAY_health_check_timeout_ms", "3000")
         os.environ.setdefault("RAY_health_check_failure_threshold", "3")
@@ -32,7 +32,7 @@ class Cluster:
         self.start_worker()
 
     def start_worker(self) -> None:
-        """Starts the worker's node, as a machine that has come back."""
+        """Starts the worker node, like a machine that has come back."""
         _ray_start(f"--address={ADDRESS}")
 
     def raylet(self, *, head: bool) -> int | None:
@@ -45,12 +45,12 @@ class Cluster:
         return next((pid for pid, is_head in raylets.items() if is_head == head), None)
 
     def head(self) -> list[int]:
-        """The head's own processes: its raylet and all that is the cluster's memory."""
+        """The head's own processes: its raylet and those that hold the cluster's state."""
         raylet = self.raylet(head=True)
         return [*filter(None, [raylet]), *machine.titled("gcs_server", "monitor.py")]
 
     def daemons(self) -> list[int]:
-        """Processes of the nodes themselves, which outlive a run."""
+        """The nodes' own processes, which outlive a run."""
         return machine.titled(*_DAEMONS, "ray::IDLE")
 
 

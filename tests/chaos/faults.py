@@ -1,4 +1,4 @@
-"""The kinds of faults: how each is done, and what must come of it."""
+"""The kinds of faults: how to cause each, and what the command must do then."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class Scene:
     """Where a fault happens.
 
     Attributes:
-        training: What it hits.
-        rng: Draws all that is random.
-        cluster: The Ray cluster that trains, if it is one.
-        problems: What went wrong already while the fault was made.
+        training: The training that it hits.
+        rng: Source of all random draws.
+        cluster: The Ray cluster that trains, if there is one.
+        problems: What already went wrong while causing the fault, in words.
     """
 
     training: Training
@@ -53,15 +53,15 @@ class Kind:
     """One kind of fault.
 
     Attributes:
-        strike: Does it, and says what it did.
+        strike: Causes the fault, and returns what it did, in words.
         outcome: What the command must do then.
-        place: What kind of training it needs: see `campaign.PLACES`.
-        codes: Exit codes of a command that stops.
-        says: What a stopping command's message must have in it (a pattern); None: it was killed.
-        repair: Takes the cause away, before the run is resumed.
-        at_start: Whether it may also hit before training has begun.
-        keeps_all: Whether the checkpoint after an orderly stop must be of the curve's last row.
-        within_s: By when the command must have gone on or stopped.
+        place: The kind of training it needs, see `campaign.PLACES`.
+        codes: Allowed exit codes if the command stops.
+        says: Pattern that the message of a stopping command must match; None: it was killed.
+        repair: Removes the cause before the run is resumed.
+        at_start: Whether the fault may also hit before training has begun.
+        keeps_all: Whether the checkpoint after a clean stop must cover the curve's last row.
+        within_s: Seconds within which the command must have gone on or stopped.
     """
 
     strike: Callable[[Scene], str]
@@ -82,7 +82,7 @@ NOTHING = "nothing"
 
 
 def _kill_one(scene: Scene, *titles: str) -> str:
-    """Kills one process with such a title; waits for one where none is there at this moment."""
+    """Kills one process with one of these titles; waits for one if there is none yet."""
     machine.wait_for(lambda: bool(machine.titled(*titles)), 30)
     found = {pid: machine.processes().get(pid, "") for pid in machine.titled(*titles)}
     if not found:
@@ -143,7 +143,7 @@ def _twice(signum: signal.Signals) -> Callable[[Scene], str]:
 
 
 def _tear_checkpoint(scene: Scene) -> str:
-    """Ends all, and leaves of the newest checkpoint what a kill at another moment would have."""
+    """Kills everything, and damages the newest checkpoint as a kill at another moment would."""
     training, rng = scene.training, scene.rng
     machine.wait_for(lambda: any(whole_checkpoints(trial) for trial in training.trials), 60)
     crash()
@@ -166,7 +166,7 @@ def _tear_checkpoint(scene: Scene) -> str:
 
 
 def _tear_state(scene: Scene) -> str:
-    """Ends all, and leaves half of a file that Tune keeps of the run as a whole."""
+    """Kills everything, and truncates a file of Tune's state of the whole run."""
     folder = scene.training.storage / "chaos"
     machine.wait_for(lambda: any(folder.glob("experiment_state-*.json")), 60)
     crash()
@@ -204,7 +204,7 @@ def _filler(scene: Scene) -> Path:
 
 
 def _order(*words: str) -> Callable[[Scene], str]:
-    """Has the environment do something; `always` as the first word: at every step."""
+    """Has the environment do something once, or at every step if the first word is `always`."""
 
     def strike(scene: Scene) -> str:
         order, part = scene.training.order, scene.training.order.with_name("order.part")
@@ -227,7 +227,7 @@ def _no_order(scene: Scene) -> None:
 
 
 def _second_run(scene: Scene) -> str:
-    """Starts another session on the folder, of which one has to be refused."""
+    """Starts a second session on the same folder; one of the two must be refused."""
     training, first = scene.training, scene.training.session
     resume = scene.rng.random() < 0.5
     second = training.launch(resume=resume)
@@ -235,7 +235,7 @@ def _second_run(scene: Scene) -> str:
     if first.running and second.running:
         scene.problems.append("two sessions run on one folder")
         second.end()
-    elif first.code == 0:  # it was at its end, so that the second had not to be refused
+    elif first.code == 0:  # the first had just finished, so the second need not be refused
         second.end()
     else:
         refused, training.session = (first, second) if second.running else (second, first)
@@ -253,7 +253,7 @@ def _refused(session: Session, folder: Path) -> list[str]:
 
 def _kill_worker(scene: Scene) -> str:
     assert scene.cluster is not None
-    if scene.cluster.raylet(head=False) is None:  # killed for good by the fault before
+    if scene.cluster.raylet(head=False) is None:  # an earlier fault killed it for good
         scene.cluster.start_worker()
     machine.kill(filter(None, [scene.cluster.raylet(head=False)]))
     if scene.rng.random() < 0.5:
@@ -289,7 +289,7 @@ def _interrupted(
     *,
     keeps_all: bool = False,
 ) -> Kind:
-    """A signal to the command, while it starts too."""
+    """A signal to the command, which may hit while it starts."""
     return Kind(
         strike,
         Outcome.STOPS,
@@ -311,7 +311,7 @@ KINDS = {
     "sigint_twice": _interrupted(_twice(signal.SIGINT)),
     "sigterm_twice": _interrupted(
         _twice(signal.SIGTERM),
-        codes=(*_INTERRUPTED, -signal.SIGTERM),  # when the command was just ending
+        codes=(*_INTERRUPTED, -signal.SIGTERM),  # if the command was just ending
     ),
     "torn_checkpoint": Kind(_tear_checkpoint, Outcome.STOPS, codes=_KILLED),
     "torn_state": Kind(_tear_state, Outcome.STOPS, codes=_KILLED),

@@ -1,8 +1,8 @@
-"""The private machine of a campaign: processes, network and mounts of its own, made by unshare(1).
+"""A campaign's private machine: its own namespaces of processes, network and mounts, by unshare(1).
 
-A machine has a network that leads nowhere, and sees no process of the one it is part of. So what a
-broken run leaves behind is all there is, nobody else's Ray can be hit, and the kernel takes
-everything away when the campaign ends, however it ends.
+Its network leads nowhere, and it sees no process of its host. So every process in it belongs to the
+campaign, no fault can hit another Ray, and the kernel removes everything when the campaign ends,
+however it ends.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import NoReturn
 TESTS = Path(__file__).resolve().parents[1]
 _PROGRAMS = ("unshare", "ip", "mount", "bash")
 _PRIVATE = ("unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
-# The address leads nowhere, but without one Ray complains that it finds none.
+# The address leads nowhere, but Ray complains if it finds none.
 _NETWORK = (
     "ip link set lo up; ip link add lan type bridge; ip addr add 10.78.0.1/24 dev lan;"
     "ip link set lan up; ip route add default via 10.78.0.2"
@@ -30,7 +30,7 @@ _LISTENING = "0A"  # in /proc/net/tcp
 
 
 def missing() -> str | None:
-    """Why there can be no such machine here."""
+    """Why a private machine is not possible here; None if it is."""
     path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
     if absent := [name for name in _PROGRAMS if shutil.which(name, path=path) is None]:
         return f"needs {', '.join(absent)} (packages util-linux, iproute2)"
@@ -40,8 +40,8 @@ def missing() -> str | None:
 
 
 def enter(module: str, args: list[str]) -> NoReturn:
-    """Becomes `python -m module args` on a new private machine."""
-    # bash is the first process, and collects those whose parents were killed.
+    """Replaces this process by `python -m module args` on a new private machine."""
+    # bash is process 1 there, and reaps processes whose parents were killed.
     script = f'{_NETWORK}; "$@"; exit $?'
     paths = [str(TESTS), str(TESTS.parent), os.environ.get("PYTHONPATH", "")]
     python = [sys.executable, "-m", module, *args]
@@ -59,7 +59,7 @@ def _private() -> list[str]:
 
 
 def processes() -> dict[int, str]:
-    """Every process but the campaign's own, by id, with its title or command line."""
+    """Title or command line of every process but the campaign's own, by process id."""
     found = {}
     for folder in Path("/proc").iterdir():
         if not folder.name.isdecimal() or int(folder.name) in (1, os.getpid()):
@@ -72,12 +72,12 @@ def processes() -> dict[int, str]:
 
 
 def titled(*words: str) -> list[int]:
-    """Ids of the processes whose title has one of these words."""
+    """Ids of the processes whose title contains one of these words."""
     return [pid for pid, title in processes().items() if any(word in title for word in words)]
 
 
 def listening() -> set[int]:
-    """The ports that anything listens on."""
+    """The TCP ports that any process listens on."""
     ports = set()
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         with contextlib.suppress(OSError):  # no IPv6
@@ -89,7 +89,7 @@ def listening() -> set[int]:
 
 
 def catches(pid: int, signum: int) -> bool:
-    """Whether a process has a handler of its own for a signal."""
+    """Whether a process has its own handler for a signal."""
     with contextlib.suppress(OSError):  # it has just ended
         for line in Path(f"/proc/{pid}/status").read_text().splitlines():
             if line.startswith("SigCgt:"):
@@ -105,7 +105,7 @@ def kill(pids: Iterable[int], signum: int = signal.SIGKILL) -> None:
 
 
 def wait_for(condition: Callable[[], bool], seconds: float) -> bool:
-    """Whether `condition()` came to hold within so many seconds."""
+    """Waits for `condition()`; returns whether it came true in time."""
     until = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > until:
@@ -116,7 +116,7 @@ def wait_for(condition: Callable[[], bool], seconds: float) -> bool:
 
 @contextlib.contextmanager
 def small_disk(folder: Path, megabytes: int):
-    """A file system of its own, of this size, over a folder."""
+    """Mounts a separate file system of this size over a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     size = f"size={megabytes}m"
     subprocess.run(["mount", "-t", "tmpfs", "-o", size, "chaos", str(folder)], check=True)

@@ -1,6 +1,6 @@
 """`python tests/chaos/run.py --faults 20 --seed 1`: breaks real trainings, and checks what is left.
 
-It runs on a machine of its own inside this one (see `machine.py`). `--help` has the options.
+It runs on a private machine inside this one (see `machine.py`). `--help` lists the options.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A few faults of each kind, as `make chaos` does many."""
+"""A few faults of each kind; `make chaos` runs many."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The checks of the chaos suite find what they look for."""
+"""Tests that the chaos suite's checks find the problems they look for."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ interrupted; go on with: rllib-ride run chaos.yaml --resume
 
 
 def curve(*rows: tuple[int, float]) -> str:
-    """The text of a curve with these frames and seconds."""
+    """The text of a `curve.csv` with these frames and seconds."""
     lines = [",".join([str(frames), str(wall_s), *["1"] * 7]) for frames, wall_s in rows]
     return "\n".join([",".join(COLUMNS), *lines, ""])
 
@@ -78,7 +78,7 @@ def test_rows_up_to_the_checkpoint_are_kept():
 
 
 def seal_again(folder, frames):
-    """Seals a checkpoint as it is now, as of so many frames."""
+    """Seals a checkpoint's current content, with this many frames."""
     facts = read_seal(folder)
     write_seal(folder, {**facts, "frames": frames, "result": {"frames": frames}})
 
@@ -124,7 +124,7 @@ def test_weights_that_are_no_numbers_are_found(trial):
 def test_a_checkpoint_that_is_whole_and_does_not_load_is_found(trial):
     folder = trial / "checkpoint_000000"
     (folder / WEIGHTS_FILE).write_bytes(b"")
-    assert checks.checkpoints(trial, [row(0)]) == []  # not whole: nobody loads it
+    assert checks.checkpoints(trial, [row(0)]) == []  # not whole, so nothing loads it
 
     seal_again(folder, 0)
     assert "does not load" in checks.checkpoints(trial, [row(0)])[0]

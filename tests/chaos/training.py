@@ -1,4 +1,4 @@
-"""A real training that is to be broken: `rllib-ride run`, session after session, on one folder."""
+"""A real training to break: sessions of `rllib-ride run`, one after the other, on one folder."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ checkpoint_every_s: 1
 
 @dataclass(frozen=True)
 class Setup:
-    """What is trained, and with which processes beside the trial's own."""
+    """What is trained, and which processes a trial has in addition to its own."""
 
     env: str = REAL_ENV
     runners: int = 0
@@ -55,8 +55,8 @@ class Setup:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What was on the disk of each trial at a moment: its curve, and its newest checkpoint's frames
-    (0 without one).
+    """What each trial had on the disk at one moment: its curve's rows (`rows`), and the frames of
+    its newest checkpoint (`kept`), or 0 without one.
     """
 
     rows: dict[str, list[dict[str, str]]]
@@ -64,7 +64,7 @@ class Snapshot:
 
 
 class Session:
-    """One `rllib-ride run` and what it says, in a process group of its own as in a terminal."""
+    """One `rllib-ride run` and its output, in its own process group as in a terminal."""
 
     def __init__(self, args: Sequence[str], folder: Path, log: Path, order: Path) -> None:
         self._out, self._err = log.with_suffix(".out"), log.with_suffix(".err")
@@ -100,7 +100,7 @@ class Session:
         return self._err.read_text(errors="replace")
 
     def signal(self, signum: int, *, group: bool = False) -> None:
-        """Signals it, or its whole process group as a terminal does."""
+        """Sends it a signal, or its whole process group, as a terminal does."""
         if self.running:
             (os.killpg if group else os.kill)(self.process.pid, signum)
 
@@ -114,9 +114,9 @@ class Training:
     """One experiment's folder, and the newest session that trains in it.
 
     Args:
-        folder: Where the YAML, the storage and what the command says go.
+        folder: Folder of the YAML, the storage and the command's output.
         setup: What is trained.
-        frames: Of each trial.
+        frames: Frames of each trial.
     """
 
     session: Session
@@ -137,11 +137,11 @@ class Training:
         (folder / "chaos.yaml").write_text(text)
 
     def start(self) -> None:
-        """Starts a session, with --resume where there is a run to go on with."""
+        """Starts a session, with --resume if there is a run to go on with."""
         self.session = self.launch(resume=(self.storage / "chaos" / TRIALS_FILE).exists())
 
     def launch(self, *, resume: bool) -> Session:
-        """One more session, whatever else runs."""
+        """Starts another session, even if one is running."""
         self._sessions += 1
         log = self.folder / f"session_{self._sessions:02}"
         args = ["run", "chaos.yaml", *self.setup.options, *(["--resume"] if resume else [])]
@@ -157,11 +157,11 @@ class Training:
         return {path.name: read_curve(path / CURVE_FILE) for path in self.trials}
 
     def reached(self) -> int:
-        """Frames in the last rows of all curves together."""
+        """The sum of the frames in all curves' last rows."""
         return sum(int(rows[-1]["frames"]) for rows in self.curves().values() if rows)
 
     def snapshot(self, settled_s: float = 0.0) -> Snapshot:
-        """Checkpoints of at least this age, and curves, which have their rows by then."""
+        """Curves, and checkpoints of at least this age, whose rows are in the curves by then."""
         before = time.time() - settled_s
         kept = {}
         for trial in self.trials:
@@ -174,18 +174,18 @@ class Training:
         return Snapshot(rows=self.curves(), kept=kept)
 
     def remove(self) -> None:
-        """Deletes all it wrote."""
+        """Deletes all that the training wrote."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def crash(*, spare: Sequence[int] = ()) -> None:
-    """Ends every process of this machine at once, as a loss of power does."""
-    for _ in range(2):  # the second time for what was just being started
+    """Kills every process of this machine at once, like a power failure."""
+    for _ in range(2):  # the second time for processes that were just starting
         machine.kill(pid for pid in machine.processes() if pid not in spare)
 
 
 def _written(path: Path) -> float:
-    """When, in seconds since the epoch; far ahead if it is gone by now."""
+    """When a path was written, in seconds since the epoch; infinitely late if it is gone."""
     try:
         return path.stat().st_mtime
     except OSError:

@@ -1,4 +1,4 @@
-"""ASHA over frames, before and after an interruption."""
+"""ASHA on frames, before and after an interruption."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rllib_ride.experiments.asha import FramesASHA
 GO_ON, STOP = TrialScheduler.CONTINUE, TrialScheduler.STOP
 
 
-# That has no process to forget the results of.
+# Tune's actor manager with no actors, so that `forget_results` finds nothing.
 _MANAGER = SimpleNamespace(
     _actor_task_events=SimpleNamespace(get_futures=set), _tracked_actors_to_task_futures={}
 )
@@ -69,4 +69,4 @@ def test_a_resumed_run_knows_the_returns_at_the_rungs(tmp_path: Path) -> None:
 
     assert Run(tmp_path).report(1, 1000, 0.4) == STOP
     assert Run(tmp_path).report(1, 1000, 0.6) == GO_ON
-    assert Run(tmp_path).report(0, 1900, 0.0) == GO_ON  # was judged before
+    assert Run(tmp_path).report(0, 1900, 0.0) == GO_ON  # already judged at this rung

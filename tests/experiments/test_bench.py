@@ -1,4 +1,4 @@
-"""`rllib-ride bench`: its document, what it counts, what it refuses."""
+"""`rllib-ride bench`: its JSON document, what it counts, what it refuses."""
 
 from __future__ import annotations
 
@@ -72,10 +72,10 @@ def test_the_document(tmp_path, monkeypatch, num_trials):
         assert trial["fps"] == pytest.approx(trial["frames"] / trial["seconds"])
         assert trial["seconds"] > 0.5
     assert told["fps"] == pytest.approx(sum(trial["fps"] for trial in told["trials"]))
-    # What is sampled is trained on, but for what is under way as the window begins and ends.
+    # All samples are trained on, except those in flight when the window begins or ends.
     assert told["fps_sampled"] == pytest.approx(told["fps"], rel=0.5)
     assert told["stages"].keys() == {"env", "inference", "learner"}
-    # The parts one after the other, on all cores, are not slower than the whole.
+    # The whole is at most as fast as its parts, run one after the other, on all cores.
     whole = told["cores"] / sum(1 / rate for rate in told["stages"].values())
     assert whole > told["fps"] / 2
     assert told["bytes_per_frame"] > 7 * 7 * 3
@@ -97,10 +97,10 @@ def test_frames_trained_are_transitions_that_the_loss_saw(ray_session, learning)
 
         epochs = learning.get("num_epochs", 1)
         for result, of in zip((first, second), trained, strict=True):
-            # With no EnvRunners beside, all that is sampled is trained on at once.
+            # Without EnvRunner actors, all samples are trained on at once.
             assert of.frames == epochs * result["num_env_steps_sampled_lifetime"]
         steps = second["learners"]["default_policy"]["num_module_steps_trained_lifetime"]
-        assert steps > trained[1].frames  # bootstrap steps among them
+        assert steps > trained[1].frames  # it counts bootstrap steps too
         if not learning:
             by_rllib = second["learners"]["__all_modules__"]["num_env_steps_trained_lifetime"]
             assert trained[1].frames == by_rllib
@@ -136,7 +136,7 @@ def test_memory_is_of_all_processes_without_what_they_share(kind, expected):
             assert child.stdout is not None
             assert child.stdout.readline() == "held\n"
             found = resident_mb(psutil.Process(child.pid))
-            # A child is among its parent's.
+            # A parent's memory includes its children's.
             assert resident_mb(psutil.Process()) - before == pytest.approx(found, abs=20)
             child.communicate()
         return found

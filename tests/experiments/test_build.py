@@ -1,4 +1,4 @@
-"""Overrides reach the config that trains, and what cannot be trained is refused."""
+"""Overrides reach RLlib's config, and a config that cannot be trained is refused."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_the_preset_anneals_over_the_schedule_not_over_the_stop():
 def test_overrides_by_rllibs_names_and_of_the_intrinsic_reward():
     overrides = {
         "gamma": 0.5,
-        "train_batch_size_per_learner": 64,  # a property, where gamma is an attribute
+        "train_batch_size_per_learner": 64,  # a property, whereas gamma is an attribute
         "intrinsic": {"coef": 3.0, "counts": "view"},
     }
 

@@ -1,4 +1,4 @@
-"""Whole checkpoints and half ones."""
+"""Whole checkpoints, and half-written ones."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_another_trials_checkpoint_and_a_newer_one_are_refused_before_the_start(
     folder = checkpoint(tmp_path / "checkpoint_000002")
     seal(folder, RESULT, method="icm", env=TRIAL.env, env_options={})
     refuse_others(trial(method="icm"), tmp_path)
-    (checkpoint(tmp_path / "checkpoint_000003") / SEAL_FILE).write_text("{")  # passed over
+    (checkpoint(tmp_path / "checkpoint_000003") / SEAL_FILE).write_text("{")  # skipped
     with pytest.raises(SealError, match="000002: method is 'icm', and this trial has 'ride'"):
         refuse_others(TRIAL, tmp_path)
 

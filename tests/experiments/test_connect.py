@@ -1,4 +1,4 @@
-"""Joining a cluster that is not there is refused at once, in words."""
+"""Joining a cluster that does not exist fails at once, with a clear message."""
 
 from __future__ import annotations
 

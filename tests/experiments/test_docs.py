@@ -115,7 +115,7 @@ def test_the_file_of_ones_own_has_the_trials_it_says(tmp_path):
 
 @pytest.mark.parametrize("line", [line for line in COMMANDS if line not in ESTIMATES])
 def test_every_command_works(line, monkeypatch, capsys):
-    """As written, but that `run` prints its trials in place of training them; costs: see below."""
+    """`run` only prints its trials here; the commands on costs have a test of their own below."""
     monkeypatch.chdir(CLONE)
     program, *argv = shlex.split(line)
     assert program == "rllib-ride"

@@ -1,4 +1,4 @@
-"""What `rllib-ride doctor` tells, and never tells."""
+"""What `rllib-ride doctor` reports, and what it must never reveal."""
 
 from __future__ import annotations
 

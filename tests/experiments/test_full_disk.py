@@ -1,4 +1,4 @@
-"""A full disk: known by any of its errors, told in one message, and gone on from."""
+"""A full disk: recognized by any of its errors, reported in one message, and recovered from."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def caused(error: Exception) -> Exception:
         FULL,
         caused(FULL),
         OSError(errno.EDQUOT, "Disk quota exceeded"),
-        # Tune's, of an error in a callback; pyarrow's, of a checkpoint.
+        # Tune's message for an error in a callback; pyarrow's for a checkpoint.
         RuntimeError("Traceback ...\nOSError: [Errno 28] No space left on device: 'x'\n"),
         OSError("Error writing bytes to file. Detail: [errno 28] No space left on device"),
     ],
@@ -65,7 +65,7 @@ def test_a_trial_that_fails_by_a_full_disk_ends_the_run(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No space left"):
         callback.on_trial_recover(0, [], trial)
     log.write_text(log.read_text() + "Failure # 2\nRuntimeError: the door fell off\n")
-    callback.on_trial_recover(0, [], trial)  # of an earlier session
+    callback.on_trial_recover(0, [], trial)  # the full disk was an earlier failure
     trial.error_file = None  # Tune keeps none
     callback.on_trial_error(0, [], trial)
 

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: what is asked of trials, and when the run ends."""
+"""Ctrl-C and SIGTERM: trials are asked for checkpoints, and the run ends once they have saved."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RUNNING, PENDING = "RUNNING", "PENDING"
 
 @pytest.fixture
 def ended() -> Iterator[list[int]]:
-    """What Tune has been sent; handlers are as before afterwards."""
+    """The signals that Tune has received; restores the handlers afterwards."""
     told: list[int] = []
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
     before = {number: signal.getsignal(number) for number in numbers}
@@ -50,7 +50,7 @@ def test_it_ends_when_each_running_trial_has_saved(ended: list[int], number: int
     callback.setup()
     one, two, waiting = trial("1"), trial("2"), trial("3", PENDING)
     trials = [one, two, waiting]
-    save(callback, one)  # in the course of things
+    save(callback, one)  # a regular checkpoint
     callback.on_step_end(0, trials)
     assert report(callback, one) == {"frames": 3} and not ended
 
@@ -117,7 +117,7 @@ def test_a_signal_that_an_import_swallows_ends_the_run_before_it_trains(
             os.kill(os.getpid(), number)
         with pytest.raises(KeyboardInterrupt):
             InterruptCallback().setup()
-    with interrupts_raised():  # of another run
+    with interrupts_raised():  # another run's
         InterruptCallback().setup()
     assert not ended
 

@@ -14,7 +14,7 @@ from rllib_ride.experiments.progress import Progress
 
 
 def iteration(returns: Sequence[float]) -> dict[str, dict[str, float]]:
-    """What RLlib reports of episodes that ended in one iteration, each 10 returns long."""
+    """RLlib's result of one iteration whose episodes have these returns, and ten times as long."""
     kept = np.array(returns[-100:], float)
     if not len(kept):
         return {"env_runners": {"num_episodes": 0, "episode_return_mean": math.nan}}
@@ -38,7 +38,7 @@ def test_a_few_episodes_an_iteration_add_up_to_a_hundred() -> None:
     rng = np.random.default_rng(0)
     window, all_returns = LastEpisodes(), []
     for _ in range(80):
-        # Equal returns within an iteration: then the mean of a part of it is known.
+        # Returns are equal within an iteration, so that the mean of a part of it is known.
         returns = [float(rng.normal())] * int(rng.integers(0, 9))
         all_returns += returns
         now = follow(window, returns)

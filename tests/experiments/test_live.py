@@ -1,4 +1,4 @@
-"""Progress where stderr is no terminal, as in a log file, and the cells of the table."""
+"""Progress lines if stderr is no terminal, as in a log file, and the cells of the table."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_the_cursor_is_given_back_however_the_run_ends():
     callback._live.start()
     assert "\x1b[?25l" in screen.getvalue()
 
-    callback.stop()  # what `run` calls where a second Ctrl-C has cut Tune short
+    callback.stop()  # `run` calls it if a second Ctrl-C has cut Tune short
     callback.on_experiment_end([])
 
     assert screen.getvalue().rindex("\x1b[?25h") > screen.getvalue().rindex("\x1b[?25l")

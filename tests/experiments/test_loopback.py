@@ -1,4 +1,4 @@
-"""A Ray that a run starts is reached from this machine only, and leaves signals to the run."""
+"""A Ray that a run starts is reachable from this machine only, and leaves signals to the run."""
 
 from __future__ import annotations
 
@@ -58,6 +58,6 @@ def test_a_local_ray_is_on_loopback_in_other_process_groups_and_leaves_our_handl
 
 
 def is_loopback(host: str) -> bool:
-    """Whether it is, as IPv4, IPv6, or the former in the latter (`::ffff:127.0.0.1`)."""
+    """Whether an address is loopback: IPv4, IPv6, or IPv4 in IPv6 (`::ffff:127.0.0.1`)."""
     address = ipaddress.ip_address(host)
     return (getattr(address, "ipv4_mapped", None) or address).is_loopback

@@ -1,4 +1,4 @@
-"""A head that is gone is told once; one that answers, or is back in time, is not."""
+"""A lost head is reported once; one that answers, or is back in time, is not reported."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def soon(monkeypatch):
 
 @pytest.fixture
 def told():
-    """What was told, and an event that says that something was."""
+    """The reports, and an event that is set when there is one."""
     messages, event = [], threading.Event()
 
     def tell(message: str) -> None:

@@ -1,4 +1,4 @@
-"""Room, versions and nodes are checked before a trial could wait for them."""
+"""Resources, versions and nodes are checked before a trial could wait for them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FIVE = dataclasses.replace(TRIAL, config={"num_env_runners": 4})
         ([{"CPU": 1}], [{"CPU": 0}], False),
         ([{"CPU": 1}], [], False),
         ([{"CPU": 1}] * 3, [{"CPU": 2}, {"CPU": 1}], True),
-        ([{"CPU": 2}, {"CPU": 2}], [{"CPU": 3}, {"CPU": 1}], False),  # enough in all, in bad parts
+        ([{"CPU": 2}, {"CPU": 2}], [{"CPU": 3}, {"CPU": 1}], False),  # enough only in total
         ([{"CPU": 1}, {"CPU": 3}], [{"CPU": 3}, {"CPU": 1}], True),  # the largest is placed first
         ([{"CPU": 1, "GPU": 1}], [{"CPU": 8}], False),
         ([{"CPU": 1, "GPU": 0.5}] * 2, [{"CPU": 2, "GPU": 1}], True),
@@ -85,7 +85,7 @@ def test_what_an_autoscaler_may_add_is_read_from_the_heads_file(tmp_path):
     file.write_text(json.dumps(cluster))
 
     worker, gpu = {"CPU": 4}, {"CPU": 8, "GPU": 1}
-    assert preflight.launchable_nodes(0, file) == [worker, worker, gpu]  # 3 of all types together
+    assert preflight.launchable_nodes(0, file) == [worker, worker, gpu]  # 3 workers at most
     assert preflight.launchable_nodes(2, file) == [worker]
     assert preflight.launchable_nodes(3, file) == []
     assert preflight.launchable_nodes(0, tmp_path / "none.yaml") == []

@@ -1,4 +1,4 @@
-"""`run.json` of a trial that goes on: where the code has become another, it says so."""
+"""`run.json` of a resumed trial: it records that the code has changed."""
 
 import dataclasses
 import json
@@ -30,7 +30,7 @@ def start(tmp_path):
 
 @pytest.fixture
 def now(monkeypatch):
-    """Makes the code another one: its commit, the rate of `tuned` on the harder tasks."""
+    """Changes the code: its commit, and the learning rate of `tuned` on the harder tasks."""
 
     def change(commit, lr):
         tuned = dataclasses.replace(presets._PRESETS["tuned"], harder_intrinsic_lr=lr)

@@ -1,4 +1,4 @@
-"""What a run is resumed with: its own settings, more frames, the newest whole checkpoint."""
+"""A run resumes with its own settings, perhaps more frames, and the newest whole checkpoint."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_a_trial_that_failed_begins_new_episodes_until_it_has_a_checkpoint(tmp_p
     callback.on_checkpoint(2, [ours], ours, None)  # type: ignore[arg-type]
     assert not ours.config[NEW_EPISODES]
 
-    ours.run_metadata.num_failures = 1  # and the run was ended before the next checkpoint
+    ours.run_metadata.num_failures = 1  # and the run ended before the next checkpoint
     Resumption([TRIAL]).prepare(ours)
     assert ours.config[NEW_EPISODES]
 

@@ -31,7 +31,7 @@ class Tune:
         )
 
     def fails(self) -> bool:
-        """Whether the trial is tried again."""
+        """Fails the trial; returns whether it is retried."""
         self.metadata.num_failures += 1
         if self.metadata.num_failures > MAX_FAILURES:
             return False

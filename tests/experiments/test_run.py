@@ -1,4 +1,4 @@
-"""Real runs, in processes of their own as a user starts them."""
+"""Real runs in separate processes, as a user starts them."""
 
 from __future__ import annotations
 
@@ -45,9 +45,10 @@ def write(folder: Path, env: str, frames: int) -> None:
 
 @pytest.fixture(scope="module")
 def interrupted(tmp_path_factory):
-    """A run stopped by Ctrl-C after a checkpoint, then killed, ended, and given more frames.
+    """A run in four sessions: stopped by Ctrl-C after a checkpoint; resumed and killed; resumed to
+    its end; resumed with more frames.
 
-    Gives its folder, and (exit code, stderr, curve) after each of the four.
+    Returns its folder, and (exit code, stderr, curve) after each session.
     """
     folder = tmp_path_factory.mktemp("interrupted")
     write(folder, "MiniGrid-Empty-5x5-v0", frames=FRAMES)
@@ -111,7 +112,7 @@ def test_ctrl_c_loses_nothing_and_a_kill_what_came_after_the_last_checkpoint(int
     assert len(second) > len(first)
     kept = [row for row in second if row in third]
     assert third[: len(kept)] == kept
-    # A checkpoint a second: of the killed run's rows, one a second, two may be lost.
+    # With a checkpoint and a row each second, a kill loses at most two rows.
     assert len(first) < len(kept) and len(second) - len(kept) <= 2
 
 
@@ -132,7 +133,7 @@ def test_weights_and_biases_has_each_row_of_the_curve_once(interrupted):
     logs = sorted((folder / "runs" / "tiny").glob("*/wandb/offline-run-*/run-*.wandb"))
     runs = [read_log(path) for path in logs]
 
-    assert len(runs) == 3  # what the kill left was begun again by the next
+    assert len(runs) == 3  # the third session replaced the log that the kill cut off
     assert len({run.id for run in runs}) == 1
     steps = [step for run in runs for step, _ in run.rows]
     assert steps == [int(row["frames"]) for row in curve]
@@ -171,7 +172,7 @@ def test_tune_and_tensorboard_can_read_it(interrupted):
     assert history["frames"].iloc[-1] == int(curve[-1]["frames"])
     points = [point for path in sorted(trial.glob("events.*")) for point in read_events(path)]
     steps = {step for step, name, _ in points if name == "ray/tune/frames"}
-    # The kill may have come before the last point was on the disk.
+    # The kill may have come before the last point was written.
     assert len({int(row["frames"]) for row in curve} - steps) <= 1
     assert 10 < len({name for _, name, _ in points}) < 40
 

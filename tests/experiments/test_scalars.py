@@ -1,4 +1,4 @@
-"""The few numbers of a result, and when a trial is solved."""
+"""The metrics that people look at, and when a trial counts as solved."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ends of schedules against ones worked out by hand."""
+"""When schedules end, against values computed by hand."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rllib_ride.experiments.schedule import Job, wall_hours
 
 
 def job(hours: float, *bundles: float, env: str = "A", method: str = "ride") -> Job:
-    """A trial of 1,000 frames a second that takes so many hours."""
+    """A trial at 1,000 frames per second that takes this many hours."""
     return Job(env, method, round(3_600_000 * hours), 1000.0, bundles or (1.0,))
 
 

@@ -1,4 +1,4 @@
-"""What a file may say, and what is told about one that says something else."""
+"""What an experiment's file may contain, and the error for one that contains something else."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ config:
 
 
 def test_a_date_is_text(tmp_path):
-    """As JSON has it, which a run's settings are kept in."""
+    """A run's settings are kept as JSON, which has no dates."""
     text = GOOD + "config: {day: 2001-01-01}\n"
     assert load_spec(write(tmp_path, text)).config == {"day": "2001-01-01"}
 

@@ -1,4 +1,4 @@
-"""No password and no token comes into a file that a run writes, nor onto the console."""
+"""No password or token gets into a run's files or onto the console."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_the_command_refuses_one_without_telling_it(tmp_path: Path) -> None:
 
 @pytest.fixture
 def temporary() -> Iterator[Path]:
-    """A folder of a short name, as Ray's sockets need."""
+    """A folder with a short path, which Ray's sockets need."""
     folder = Path(tempfile.mkdtemp(prefix="rr", dir="/tmp"))
     yield folder
     shutil.rmtree(folder)

@@ -1,4 +1,4 @@
-"""One run at a time in a folder: who holds it is told, and a killed run holds nothing."""
+"""One run at a time per folder: the error names the holder, and a killed run holds nothing."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_the_command_refuses_a_folder_in_use_and_writes_nothing(tmp_path: Path) 
             assert err.startswith(f"{tmp_path / 'runs' / 'x'} is in use by a run that goes on: ")
             assert f"process {first.pid} on" in err
             assert len(err.splitlines()) == 1
-        # The refused ones have not taken the lock away with them.
+        # The refused runs have not removed the lock.
         assert (tmp_path / "runs" / "x" / LOCK_FILE).exists()
     finally:
         first.send_signal(signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""What a run's allocators are told before they start."""
+"""A run's allocators return memory, and Tune's saves do not make the driver grow."""
 
 import os
 import subprocess
@@ -20,7 +20,7 @@ run.planned_trials = started
 rllib_ride.cli.main(["run", "any.yaml"])
 """
 
-# 100 MB in pieces, of which every thousandth stays: the heap cannot shrink from its end.
+# 100 MB in pieces, of which every thousandth stays, so that the heap cannot shrink from its end.
 FREED = """
 import numpy as np
 from rllib_ride.experiments.steady_memory import give_back_memory
@@ -35,7 +35,7 @@ give_back_memory()
 print(before, mb())
 """
 
-# Tune's record of a trial, which holds the last values of each metric, saved after each of 1,000.
+# Saves Tune's record of a trial, which holds the last values of each metric, after each of 1,000.
 SAVED = """
 import sys, tracemalloc
 from ray.tune.trainable.metadata import _TrainingRunMetadata

@@ -1,4 +1,4 @@
-"""What TensorBoard gets of a result."""
+"""What TensorBoard gets from a result."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from rllib_ride.experiments.tensorboard import TensorBoardCallback
 
 
 class LocalTrial(SimpleNamespace):
-    """As much of Tune's trial as its logger asks for; hashed by identity."""
+    """The parts of Tune's trial that its logger uses; hashed by identity."""
 
     __hash__ = object.__hash__  # type: ignore[assignment]
 
     def init_local_path(self) -> None:
-        """Is there already."""
+        """Does nothing: the folder exists."""
 
 
 def test_points_over_frames_from_the_first_frame_on(tmp_path: Path) -> None:

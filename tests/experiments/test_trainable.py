@@ -1,4 +1,4 @@
-"""A checkpoint of a trial: what goes on from it, and what is refused."""
+"""A trial's checkpoint: what it restores, and which checkpoints are refused."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def saved(build: Callable[..., TrialTrainable], tmp_path: Path) -> TrialTrainabl
 
 
 def learner_state(trainable: TrialTrainable) -> dict[str, Any]:
-    """Weights (a count table among them), optimizer states, and how many steps were trained."""
+    """Weights (including a count table), optimizer states, and the number of steps trained."""
     return trainable._algorithm.learner_group.get_state()["learner"]
 
 
@@ -81,7 +81,7 @@ def test_a_restored_trial_has_all_that_the_saved_one_had(
     rate = "policy_learning_rate"
     rates = [result["learners"]["default_policy"][rate] for result in (before, after)]
     assert after["frames"] > before["frames"] > 0
-    # tuned: 4e-4 to 0 over 1e8 frames, by the frames seen in all.
+    # tuned: the learning rate falls from 4e-4 to 0 over 1e8 frames, counted over all sessions.
     assert 4e-4 > rates[0] > rates[1] > 4e-4 * (1 - after["frames"] / 1e8) - 1e-12
     episodes = "num_episodes_lifetime"
     assert after["env_runners"][episodes] >= before["env_runners"][episodes]
@@ -120,7 +120,7 @@ def test_a_checkpoint_of_something_else_is_not_loaded(
 def test_a_seal_of_before_the_formats_goes_on(
     build: Callable[..., TrialTrainable], saved: TrialTrainable, tmp_path: Path
 ) -> None:
-    # As it was: RLlib's files and the episodes alone, their hashes, and the result.
+    # The old format: only RLlib's files and the episodes, their hashes, and the result.
     for name in (WEIGHTS_FILE, running.FILE):
         (tmp_path / name).unlink()
     seal = json.loads((tmp_path / SEAL_FILE).read_text())
@@ -152,14 +152,14 @@ def test_after_a_failure_other_steps_are_taken(
 def test_no_file_of_a_checkpoint_holds_tensors_of_a_device(
     saved: TrialTrainable, tmp_path: Path
 ) -> None:
-    """What a GPU trained is loaded where there is none: NumPy's arrays, and tensors on the CPU."""
+    """A machine without a GPU can load what one trained: NumPy arrays, and tensors on the CPU."""
     pickles = {path.relative_to(tmp_path).as_posix(): path for path in tmp_path.rglob("*.pkl")}
     assert {"learner_group/learner/state.pkl", "algorithm_state.pkl"} <= pickles.keys()
     tensors = {}
     for name, path in pickles.items():
         leaves = tree.flatten(cloudpickle.loads(path.read_bytes()))
         tensors[name] = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
-    # Generator and recurrent state, of one process on the CPU.
+    # The generator's state and the recurrent state of one process on the CPU.
     of_running = tensors.pop(running.FILE)
     assert {str(tensor.device) for tensor in of_running} == {"cpu"}
     assert not any(tensors.values())
@@ -202,7 +202,7 @@ def test_a_trial_goes_on_with_another_number_of_env_runners(
 
 
 def acting_weights(trainable: TrialTrainable) -> list[dict[str, Any]]:
-    """Of each EnvRunner that samples."""
+    """The weights of each EnvRunner that samples."""
     group = trainable._algorithm.env_runner_group
     is_local = group.num_remote_env_runners() == 0
     return group.foreach_env_runner(lambda r: r.module.get_state(), local_env_runner=is_local)

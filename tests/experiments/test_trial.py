@@ -1,4 +1,4 @@
-"""The product of environments, methods, seeds and grid, and what a command line leaves of it."""
+"""The product of environments, methods, seeds and grid, and how a command line filters it."""
 
 from __future__ import annotations
 

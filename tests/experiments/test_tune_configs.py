@@ -22,7 +22,7 @@ NEEDS = {task.id: task.extra for task in PIXEL_TASKS}
 MODULES = {"vizdoom": "vizdoom", "mario": "gym_super_mario_bros"}
 DOCS = Path(__file__).parents[2] / "docs" / "experiments.md"
 
-# The paper's LaTeX labels, but for its diagram of RIDE and a picture of a level.
+# The paper's LaTeX labels, except its diagram of RIDE and a picture of a level.
 FIGURES_AND_TABLES = (
     "fig:ablations",
     "fig:all_mario_doom",
@@ -49,7 +49,7 @@ every_file = pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 
 @cache
 def planned(name: str) -> list[PlannedTrial]:
-    """All trials of a file, each with its config built; skips where its game is not installed."""
+    """All trials of a file, each with its config built; skips if its game is not installed."""
     path = BY_NAME[name]
     for env in load_spec(path).env:
         if extra := NEEDS.get(env.id):
@@ -162,7 +162,7 @@ def test_a_task_alone_is_its_part_of_minigrid_all():
     ],
 )
 def test_coefficients_of_bonus_and_entropy(name, method, coef, entropy):
-    """Appendix A.2 of the paper; RIDE's outside of its eight tasks are this project's choice."""
+    """Appendix A.2 of the paper; RIDE's on other than its eight tasks are this project's choice."""
     entries = [entry for entry in planned(name) if entry.trial.method == method]
 
     assert entries

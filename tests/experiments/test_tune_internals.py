@@ -1,4 +1,4 @@
-"""What is mended of Tune: half a state after a kill or a full disk, and results kept for good."""
+"""Workarounds for Tune: state half written by a kill or a full disk, and results never freed."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Counting(tune.Trainable):
 
 
 class Held(tune.Callback):
-    """How many references to results Tune holds, at most."""
+    """Records the most references to results that Tune holds."""
 
     def __init__(self, scheduler: FIFOScheduler) -> None:
         self.most = 0
@@ -95,4 +95,4 @@ def test_tune_lets_go_of_results_that_were_reported(
     ).fit()
 
     assert ray.is_initialized()
-    assert (held.most <= 2) == is_bounded  # without this package's, all twenty
+    assert (held.most <= 2) == is_bounded  # without `forget_results`: all twenty

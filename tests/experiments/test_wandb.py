@@ -1,4 +1,4 @@
-"""W&B: what is in its files when it is offline, and what goes over the network when it is not."""
+"""W&B: what its files contain offline, and what goes over the network online."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ KEY = "0123456789abcdef0123456789abcdef01234567"
 
 
 def started(folder: Path, mode: str = "offline", *, artifacts: bool = False) -> Tune:
-    """A trial with the callbacks in Tune's order: the curve's before W&B's."""
+    """A started trial, with the callbacks in Tune's order: the curve's before W&B's."""
     folder.mkdir(exist_ok=True)
     (folder / "run.json").write_text(json.dumps({**TRIAL.to_dict(), "versions": {"ray": "2"}}))
     return Tune(folder, CurveCallback(), *wandb_callbacks(mode, "x", artifacts=artifacts))
 
 
 def logs(folder: Path) -> list[WandbLog]:
-    wandb.teardown()  # its other process writes the files, and has now done so
+    wandb.teardown()  # waits for W&B's service process, which writes the files
     return [read_log(path) for path in sorted(folder.rglob("run-*.wandb"))]
 
 
@@ -42,7 +42,7 @@ def steps(log: WandbLog) -> list[int]:
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("WANDB_API_KEY", KEY)
-    # A closed port: an attempt to reach the network would fail, not only go unseen.
+    # A closed port: an attempt to reach the network would fail, and not just go unnoticed.
     monkeypatch.setenv("WANDB_BASE_URL", "http://127.0.0.1:9")
     monkeypatch.setenv("WANDB_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("WANDB_DATA_DIR", str(tmp_path / "data"))
@@ -113,7 +113,7 @@ def test_what_a_kill_cut_off_is_logged_by_the_resumed_run(tmp_path: Path) -> Non
         for frames in (200, 400):
             file.write(json.dumps(result(frames, frames / 100)) + "\n")
         file.write('{"frames": 6')
-    wandb.teardown()  # without an end of the run
+    wandb.teardown()  # without ending the run
 
     after = started(folder)
     after.start(checkpoint=result(400, 4.0))
@@ -241,7 +241,7 @@ for _ in range(30):
 def test_no_process_waits_for_ever_where_no_server_answers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """W&B's own `login` and `teardown` did, one time in twenty."""
+    """With W&B's own `login` and `teardown`, one in twenty did."""
     monkeypatch.setenv("WANDB_HTTP_TIMEOUT", "1")
     command = [sys.executable, "-c", ASK_AGAIN_AND_AGAIN]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)

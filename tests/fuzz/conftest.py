@@ -1,6 +1,6 @@
-"""How many examples a property is tried on: a fixed few, or many new ones each time.
+"""Hypothesis profiles: a few fixed examples per property, or many new ones each time.
 
-`pytest tests/fuzz --hypothesis-profile=thorough` tries the many; `test_thorough.py` does so in the
+`pytest tests/fuzz --hypothesis-profile=thorough` runs the many; `test_thorough.py` does so in the
 slow suite.
 """
 
@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Verbosity, settings
 settings.register_profile(
     "fast",
     max_examples=40,
-    derandomize=True,  # the same examples everywhere, so that a failure is one of the change
+    derandomize=True,  # the same examples everywhere, so that a failure is due to the change
     database=None,
     deadline=None,  # the machine may be busy
     suppress_health_check=[HealthCheck.too_slow],

@@ -1,4 +1,4 @@
-"""Whatever is typed: it is done, or refused in one message."""
+"""Any command line either succeeds or is refused in one message."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ODD = st.sampled_from(
         *({"x": 1}, {"type": "x"}, {"": None}, {"a": {"b": {"c": []}}}),
     ]
 )
-few = settings(max_examples=max(12, settings().max_examples // 4))  # RLlib's configs are built
+few = settings(max_examples=max(12, settings().max_examples // 4))  # builds RLlib's configs
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -41,16 +41,16 @@ def in_an_empty_folder(tmp_path_factory: pytest.TempPathFactory) -> Any:
         folder = tmp_path_factory.mktemp("empty")
         patch.chdir(folder)
         yield
-        assert list(folder.iterdir()) == []  # nothing of it all has written anything
+        assert list(folder.iterdir()) == []  # no command has written anything
 
 
 def check_told(answer: Answer) -> None:
-    """Done without a complaint, or refused with nothing but one."""
+    """Checks that a command either succeeded without an error, or was refused with only one."""
     if answer.code == 0:
         assert answer.out
     else:
         assert answer.code == 2 and answer.out == ""
-        last = answer.err.splitlines()[-1]  # argparse puts the usage above it
+        last = answer.err.splitlines()[-1]  # argparse prints the usage above it
         assert is_one_message(last), answer.err
         assert answer.err.startswith("usage: ") or is_one_message(answer.err), answer.err
 

@@ -1,4 +1,4 @@
-"""What it costs to refuse the worst: two seconds of a core and a gibibyte at most."""
+"""Refusing the worst files costs at most two seconds of a core and a gibibyte."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ frames: 1e6
 
 
 def laughs(first: str, next_: str, levels: int = 30) -> str:
-    """A name for each level, each of which says ten times the one before."""
+    """YAML in which each level repeats the one before ten times ("billion laughs")."""
     lines = [f"a0: &a0 {first}"]
     for n in range(1, levels):
         lines.append(f"a{n}: &a{n} " + next_.format(", ".join([f"*a{n - 1}"] * 10)))
@@ -98,7 +98,7 @@ SPECIAL: dict[str, tuple[Callable[[Path], None], str]] = {
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Answer]:
-    """What `check` answers to each of them, all in one process of a gibibyte."""
+    """What `check` answers to each file, all in one process with a gibibyte of memory."""
     folder = tmp_path_factory.mktemp("files")
     files = {name: folder / f"{name.replace(' ', '_')}.yaml" for name in (*WORST, *SPECIAL)}
     for name, (text, _) in WORST.items():
@@ -117,7 +117,7 @@ def test_the_worst_files(answers: dict[str, Answer], name: str, message: str) ->
     assert answer.code == 2, answer.err
     assert answer.err.startswith(f"{name.replace(' ', '_')}.yaml") and message in answer.err
     assert is_one_message(answer.err) and answer.out == ""
-    assert answer.cpu_s < 1.4  # Python and the package take the rest of two seconds to start
+    assert answer.cpu_s < 1.4  # starting Python and the package takes the rest of 2 s
 
 
 def test_from_the_start_of_the_command_to_its_end(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Whatever the lengths of episodes and of fragments: what is learned from is what was stepped."""
+"""For any lengths of episodes and fragments, the learner trains on exactly the steps taken."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ Lengths = Sequence[Sequence[int]]
 
 @st.composite
 def scripts(draw: st.DrawFn) -> tuple[int, Lengths]:
-    """T, and for each of N environments the lengths of its episodes, from 1 to 3 T."""
+    """The fragment length T, and each of N environments' episode lengths, from 1 to 3 T."""
     num_steps = draw(st.integers(1, 9))
     length = st.integers(1, 3 * num_steps) | st.sampled_from(
         [max(1, num_steps - 1), num_steps, num_steps + 1]  # and with the reset step
@@ -60,10 +60,10 @@ def scripts(draw: st.DrawFn) -> tuple[int, Lengths]:
 def rollouts(
     num_steps: int, lengths: Lengths, fragments: int, every_state: bool
 ) -> Iterator[Rollout]:
-    """What an environment gives in so many fragments, recorded in the plainest way.
+    """The steps of a vector environment in `fragments` fragments, recorded in the simplest way.
 
-    With the recurrent state before every step, as for PPO, or before the first alone. Steps that
-    only reset carry values that must be nowhere: -999, and states of -999.
+    They include the recurrent state before every step (`every_state`, as for PPO) or only before
+    the first. Steps that only reset carry -999 in values and states, which must not turn up later.
     """
     num_envs = len(lengths)
     env = Scripted(num_envs, lengths)
@@ -120,7 +120,7 @@ def pieces_of(
 
 
 def steps_in(piece: SingleAgentEpisode) -> list[Step]:
-    """Its transitions, each also checked to lead from one observation to the next."""
+    """Its transitions; also checks that each leads from one observation to the next."""
     obs, steps = piece.get_observations(), len(piece)
     first = obs[0]
     for t in range(steps + 1):
@@ -144,7 +144,7 @@ def steps_in(piece: SingleAgentEpisode) -> list[Step]:
 
 @given(scripts(), st.integers(1, 5), st.booleans())
 @example((4, [[4], [3], [5], [1], [12]]), 5, True)  # ends on the last step, before it and after it
-@example((1, [[1], [2]]), 5, False)  # every other fragment is a reset and nothing else
+@example((1, [[1], [2]]), 5, False)  # every other fragment is only a reset
 def test_pieces_are_what_was_stepped(
     script: tuple[int, Lengths], fragments: int, every_state: bool
 ) -> None:
@@ -196,7 +196,7 @@ def test_rows_hold_each_step_once_and_nothing_of_a_reset(
     assert not rows[Columns.OBS][~seen].any()
     for row, piece in enumerate(episodes):
         assert rows[Columns.STATE_IN]["n"][row].tolist() == [piece.t_started]
-        # V-trace ends a row either at a terminal step or at the value of the observation after it.
+        # V-trace ends a row at a terminal step, or bootstraps from the observation after the row.
         end = len(piece) - 1
         assert rows[Columns.TERMINATEDS][row].sum() == rows[Columns.TERMINATEDS][row, end]
         assert rows[Columns.TRUNCATEDS][row].sum() == 1 - rows[Columns.TERMINATEDS][row, end]
@@ -208,7 +208,7 @@ def test_rows_hold_each_step_once_and_nothing_of_a_reset(
 
 
 def cut_anywhere(episodes: list[SingleAgentEpisode], learners: int) -> list[SingleAgentEpisode]:
-    """All that RLlib gives to so many Learners, of which each has as many steps as another."""
+    """The episodes after RLlib has cut them into equal numbers of steps for this many Learners."""
     return list(itertools.chain(*ShardEpisodesIterator(episodes, num_shards=learners)))
 
 
@@ -300,7 +300,7 @@ def test_both_runners_hand_over_what_was_stepped(
     )
     made = rllib_ride.add_intrinsic_reward(made, method="count", counts=counts)
     expected = sorted(played(lengths, 20 * fragments * num_steps))
-    if counts == "view":  # which shows the step, so that no state comes twice in an episode
+    if counts == "view":  # the view shows the step, so that no state repeats within an episode
         expected = [step._replace(n_ep=1, key=0) for step in expected]
 
     for cls in (BatchedEnvRunner, CountingEnvRunner):
@@ -309,11 +309,11 @@ def test_both_runners_hand_over_what_was_stepped(
         if counts == "view":
             assert len({(s.key, s.env, s.episode, s.t) for s in found}) == len(found)
             found = [step._replace(key=0) for step in found]
-        # Each environment's transitions from its first on, without a gap.
+        # Each environment's transitions from its first one, without a gap.
         for n in range(len(lengths)):
             mine = sorted(step for step in found if step.env == n)
             assert mine == [step for step in expected if step.env == n][: len(mine)]
-        if base is PPOConfig:  # which samples until it has what it asked for
+        if base is PPOConfig:  # PPO samples until it has the batch size it asked for
             assert len(found) >= fragments * num_steps * len(lengths)
         elif cls is BatchedEnvRunner:
             assert len(found) == len(played(lengths, fragments * num_steps))

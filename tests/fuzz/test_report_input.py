@@ -1,4 +1,4 @@
-"""Whatever is in the folders of runs: what is usable is reported, the rest is noted."""
+"""Whatever the folders of runs contain, usable trials are reported and notes name the others."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FACTS = {
     "preset": "tuned",
 }
 CURVE = curve_text(frames=[100, 200, 300], return_mean=[None, 0.25, 0.5], fps=[9, 9, 9])
-drawn = settings(max_examples=max(3, settings().max_examples // 20))  # with figures: a second each
+drawn = settings(max_examples=max(3, settings().max_examples // 20))  # a second each, for figures
 
 json_values = st.recursive(
     st.none()
@@ -73,7 +73,7 @@ csvs = st.builds(
 
 @contextmanager
 def folder_of(record: bytes | None, curve: bytes | None) -> Iterator[Path]:
-    """A storage with a trial that is whole and one that has these files."""
+    """A storage with a whole trial, and with another trial that has these files."""
     with tempfile.TemporaryDirectory() as name:
         storage = Path(name)
         write_trial(storage, seed=77, frames=[100, 200], return_mean=[0.1, 0.2], fps=[5, 6])
@@ -90,7 +90,7 @@ def as_bytes(text: str) -> bytes:
 
 
 def assert_sane(readings: Readings) -> None:
-    """The whole trial is there, the other is there or there is a note, and all of it is sane."""
+    """Checks that the whole trial is read, the other is read or noted, and all values are sane."""
     whole = [run for run in readings.runs if run.seed == 77 and run.method == "ride"]
     assert any(run.curve["return_mean"].tolist() == [0.1, 0.2] for run in whole)
     assert len(readings.runs) == 2 or readings.notes
@@ -157,7 +157,7 @@ def test_no_record(content: bytes) -> None:
 @example({"method": "_x"}, curve_text(frames=[1e14, 1e15], return_mean=[-3e38, 3e38]))
 @example({}, curve_text(frames=[1, 2], return_mean=[0, 0], intrinsic_reward_mean=[1e-300, 3e38]))
 def test_any_report(changes: dict[str, Any], curve: str) -> None:
-    """Drawn and written to its end, as the verb would."""
+    """The report is drawn and written completely, as by the verb."""
     with folder_of(as_bytes(json.dumps({**FACTS, **changes})), as_bytes(curve)) as storage:
         out = storage / "out"
         files, _ = write_report(read_runs([storage]), out, command="x")
@@ -246,7 +246,7 @@ def test_a_folder_whose_name_is_no_text(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_large_files_are_read_or_noted_within_a_gibibyte(tmp_path: Path) -> None:
-    """A curve of half a million rows is read; what is larger than any trial writes is not."""
+    """A curve of half a million rows is read; a file larger than any trial writes is not."""
     header, row = CURVE.splitlines()[0], ",0,0,0.5,0,0,0,0\n"
     large = write_trial(tmp_path / "runs", seed=1) / "curve.csv"
     large.write_text(f"{header}\n" + "".join(f"{n}0000000{row}" for n in range(500_000)))

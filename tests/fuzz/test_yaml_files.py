@@ -1,4 +1,4 @@
-"""Whatever an experiment's file holds: an experiment, or one message."""
+"""Any file either is a valid experiment or is refused in one message."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ values = st.recursive(
 )
 near_keys = st.sampled_from(KEYS) | st.sampled_from(KEYS).map(lambda key: key[:-1]) | texts
 
-# Pieces of YAML that mean something somewhere.
+# Pieces of YAML that are meaningful in some context.
 TOKENS = """
 &a *a &b *b <<: - ? : , [ ] { } | > ' " # --- ... %YAML %TAG !!int !!bool !!float !!str !!set
 !!binary !!timestamp !!omap !!python/object:os.system !x ! @ ` ~ null true on .nan .inf -.inf 1e999
@@ -81,7 +81,7 @@ soup = st.lists(
 
 
 def outcome(content: bytes) -> ExperimentSpec | str:
-    """What a file of this content is: the experiment, or what is said of it."""
+    """The experiment in a file of this content, or the message that refuses it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "x.yaml")
         path.write_bytes(content)
@@ -138,7 +138,7 @@ def test_any_edit_of_a_file_that_is_right(path: Path, edits: list[tuple[int, int
     st.lists(st.tuples(st.sampled_from("lms"), st.integers(0, 9), st.integers(1, 12)), max_size=30)
 )
 def test_aliases_are_worth_what_they_stand_for(parts: list[tuple[str, int, int]]) -> None:
-    """What is read is no larger than a file may be, and no part of it is in itself."""
+    """With aliases expanded, content is no larger than a file may be, and never contains itself."""
     lines = ["a0: &a0 {x: 1, y: 2}"]
     for number, (kind, of, times) in enumerate(parts, 1):
         alias = f"*a{of % number}"

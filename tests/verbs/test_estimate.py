@@ -22,7 +22,7 @@ def told(capsys, *argv: str) -> dict:
 
 
 def test_minigrid_all_on_two_cores_and_on_64_nodes(capsys):
-    """At 10,000 frames a second 30e6 take 5/6 of an hour and 100e6 take 25/9."""
+    """At 10,000 frames per second, 30e6 frames take 5/6 h and 100e6 take 25/9 h."""
     small = told(capsys, ALL, "--fps", "1e4", "--cores", "2")
     large = told(capsys, ALL, "--fps", "1e4", "--cores", "2", "--nodes", "64")
 
@@ -32,9 +32,9 @@ def test_minigrid_all_on_two_cores_and_on_64_nodes(capsys):
         11_250_000_000,
     )
     assert small["core_hours"] == large["core_hours"] == pytest.approx(11.25e9 / 1e4 / 3600)
-    # One core has 38 of the 75 long trials and then 61 short ones, the other 37 and 64.
+    # One core runs 38 of the 75 long trials, then 61 short ones; the other 37 and 64.
     assert small["wall_hours"] == pytest.approx(38 * 25 / 9 + 61 * 5 / 6)
-    # 75 of 128 cores have a long trial; 53 have the short ones, in three rounds of 5/6 h.
+    # 75 of 128 cores run one long trial each; 53 run the short ones, in three rounds of 5/6 h.
     assert large["wall_hours"] == pytest.approx(25 / 9)
     assert large["core_hours_held"] == pytest.approx(128 * 25 / 9)
     by_env = {part["env"]: part for part in small["by_env"]}

@@ -1,4 +1,4 @@
-"""What `run` writes of a run that has ended."""
+"""What `run` writes when a run has ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How fast a trial trains here, how fast each of its parts is alone, and what memory it takes.
+"""Measures how fast a trial trains here, how fast each of its parts is alone, and its memory.
 
-Rates are of frames that were really trained on: transitions the agent chose, seen by the loss.
+Rates count frames that were really trained on: transitions that the agent chose and the loss saw.
 """

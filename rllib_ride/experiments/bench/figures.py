@@ -1,4 +1,4 @@
-"""The figures of `rllib-ride bench`."""
+"""Computes the figures that `rllib-ride bench` prints."""
 
 from __future__ import annotations
 
@@ -25,16 +25,17 @@ def bench(trials: Sequence[Trial], seconds: float, *, started_at: float) -> dict
     """Trains the trials side by side, then measures the parts of one alone.
 
     Args:
-        trials: Alike but for the seed.
-        seconds: How long to train, after warming up.
-        started_at: From when the time to the first update counts, in seconds since the epoch.
+        trials: Trials that only differ in their seed.
+        seconds: Seconds to train, after warming up.
+        started_at: Start of the time to the first update, in seconds since the epoch.
 
     Returns:
-        What can be written as JSON. Rates are a second: `fps` and `fps_sampled` of all trials
-        together, end to end, and each in `trials`; `stages` as in `StageRates`, on one core.
+        A JSON-serializable dict. Rates are per second: `fps` and `fps_sampled` are those of all
+        trials together, end to end; `trials` has each trial's; `stages` are `StageRates`, on one
+        core.
 
     Raises:
-        ConfigError: If the trials' config is refused, or is not IMPALA's.
+        ConfigError: The trials' config is invalid, or is not IMPALA's.
     """
     first = trials[0]
     config = algorithm_config(first)
@@ -76,7 +77,7 @@ def check_comparable(trials: Sequence[Trial]) -> None:
     """Refuses a comparison that cannot be made, before minutes of measuring.
 
     Raises:
-        ConfigError: The hand-written loop is not there, or has neither method nor environment.
+        ConfigError: The hand-written loop is missing, or lacks the method or the environment.
     """
     hand_loop_script()
     method, env = trials[0].method, trials[0].env
@@ -93,14 +94,14 @@ def check_comparable(trials: Sequence[Trial]) -> None:
 
 
 def compare(trials: Sequence[Trial], seconds: float, fps: float) -> dict[str, Any]:
-    """What the same machine does now without a bonus, and by the hand-written loop.
+    """Measures the same machine without a bonus, and with the hand-written loop.
 
-    The loop is one process and one thread, and has one trial's environments and unroll length.
+    The loop runs in one process and one thread, with one trial's environments and unroll length.
 
     Args:
         trials: As for `bench`.
-        seconds: How long each trains.
-        fps: Of the trials together.
+        seconds: Seconds that each trains.
+        fps: Frames per second of the trials together, from `bench`.
 
     Returns:
         Rates, and the ratios of `fps` to them.

@@ -1,4 +1,4 @@
-"""Runs the hand-written loop of a clone, `benchmarks/hand_loop.py`, in a process of its own."""
+"""Runs a clone's hand-written loop, `benchmarks/hand_loop.py`, in a separate process."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ METHODS = ("ride", "none")
 
 
 def hand_loop_script() -> Path:
-    """Where it is.
+    """The path of the script.
 
     Raises:
-        ConfigError: If this is no clone.
+        ConfigError: This package is not used from a clone.
     """
     script = Path(rllib_ride.__file__).parents[1] / "benchmarks" / "hand_loop.py"
     if not script.is_file():
@@ -30,17 +30,17 @@ def hand_loop_script() -> Path:
 def run_hand_loop(
     *, seconds: float, method: str, env: str, num_envs: int, unroll_length: int
 ) -> dict[str, Any]:
-    """What the loop prints: `fps` and what it is from.
+    """Runs the loop and returns what it prints: `fps`, and the figures it is computed from.
 
     Args:
-        seconds: How long it trains.
+        seconds: Seconds to train.
         method: One of `METHODS`.
         env: A MiniGrid id.
-        num_envs: Environments, the sequences a batch.
-        unroll_length: Steps a sequence.
+        num_envs: Number of environments, which is also the number of sequences per batch.
+        unroll_length: Steps per sequence.
 
     Raises:
-        RuntimeError: If it fails.
+        RuntimeError: The loop fails.
     """
     arguments = {
         "--seconds": seconds,

@@ -1,4 +1,4 @@
-"""A Learner that says what it has trained on, and when."""
+"""A Learner that logs how many transitions it has trained on, and when."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _LAST_UPDATE_AT = "bench_last_update_at"
 class TimedLearner(IntrinsicIMPALALearner):
     """Counts the transitions that the policy's loss sees.
 
-    RLlib's own `num_module_steps_trained` counts the bootstrap step of each row too, and its
-    `num_env_steps_trained`, for a minibatch, the whole batch.
+    RLlib's own `num_module_steps_trained` also counts the bootstrap step of each row, and its
+    `num_env_steps_trained` counts the whole batch for each minibatch.
     """
 
     def build(self) -> None:
-        """Builds as usual."""
+        """Builds the Learner as usual."""
         self._first_update_at: float | None = None
         super().build()
 
@@ -40,7 +40,7 @@ class TimedLearner(IntrinsicIMPALALearner):
         batch: dict[str, Any],
         fwd_out: dict[str, Any],
     ) -> Tensor:
-        """As usual; the loss mask is True where there is a transition."""
+        """Computes the loss as usual, and counts transitions: where the loss mask is True."""
         if module_id == DEFAULT_MODULE_ID:
             transitions = int(batch[Columns.LOSS_MASK].sum())
             self.metrics.log_value(_FRAMES, transitions, reduce="lifetime_sum")
@@ -49,7 +49,7 @@ class TimedLearner(IntrinsicIMPALALearner):
         )
 
     def after_gradient_based_update(self, *, timesteps: dict[str, Any]) -> None:
-        """As usual; an update is done here."""
+        """Logs the times of the first and of the latest update."""
         super().after_gradient_based_update(timesteps=timesteps)
         now = time.time()
         if self._first_update_at is None:
@@ -60,12 +60,12 @@ class TimedLearner(IntrinsicIMPALALearner):
 
 @dataclass(frozen=True)
 class Trained:
-    """How far a `TimedLearner` was at its last update.
+    """The counts and times of a `TimedLearner` at its last update.
 
     Attributes:
-        frames: Transitions it has trained on; one of two epochs counts twice.
+        frames: Transitions it has trained on; with two epochs, each counts twice.
         first_update_at: When its first update was done, in seconds since the epoch.
-        last_update_at: When its last was.
+        last_update_at: When its last update was done, in seconds since the epoch.
     """
 
     frames: int
@@ -74,7 +74,7 @@ class Trained:
 
     @classmethod
     def of(cls, result: Mapping[str, Any]) -> Trained | None:
-        """Reads what `Algorithm.train()` returned; None if there was no update yet."""
+        """Reads a result of `Algorithm.train()`; None if there was no update yet."""
         logged = result.get(LEARNER_RESULTS, {})
         if _FRAMES not in logged:
             return None

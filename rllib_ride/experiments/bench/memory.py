@@ -1,4 +1,4 @@
-"""The memory of a process and all that it started."""
+"""The memory of a process and all its descendants."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import threading
 from pathlib import Path
 from typing import Self
 
-import ray  # noqa: F401  (comes with a psutil of its own, which it makes importable)
+import ray  # noqa: F401  (makes its bundled psutil importable)
 
 import psutil  # type: ignore[import-untyped]  # isort: skip
 
@@ -15,10 +15,10 @@ _EVERY_S = 1.0
 
 
 class PeakMemory:
-    """Watches this process and its children, and theirs, from a thread; a context manager.
+    """Context manager whose thread tracks the memory of this process and all its descendants.
 
-    The object store is left out: it is shared memory (`RssShmem` in Linux's `/proc`), which counts
-    in each process that has it mapped. Where there is no `/proc` it is not left out.
+    It leaves out the object store: shared memory (`RssShmem` in Linux's `/proc`), which counts in
+    each process that has it mapped. On a system without `/proc`, the object store is included.
 
     Attributes:
         peak_mb: The largest sum of resident memory seen so far, in MiB.
@@ -45,18 +45,18 @@ class PeakMemory:
 
 
 def resident_mb(root: psutil.Process) -> float:
-    """Resident memory of a process and its descendants, shared memory left out, in MiB."""
+    """Resident memory of a process and its descendants without shared memory, in MiB."""
     total = 0
     for process in [root, *root.children(recursive=True)]:
         try:
             total += process.memory_info().rss - _shared_memory(process.pid)
-        except (psutil.Error, OSError):  # it has ended meanwhile
+        except (psutil.Error, OSError):  # the process has ended
             continue
     return total / 2**20
 
 
 def _shared_memory(pid: int) -> int:
-    """Bytes of shared memory that a process has resident; 0 where the system does not tell."""
+    """Resident shared memory of a process, in bytes; 0 if the system does not report it."""
     status = Path("/proc") / str(pid) / "status"
     found = re.search(r"RssShmem:\s+(\d+) kB", status.read_text()) if status.exists() else None
     return int(found[1]) * 1024 if found else 0

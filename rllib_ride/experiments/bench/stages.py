@@ -1,4 +1,4 @@
-"""The parts of a trial, each alone on one core and timed by this process's own CPU time."""
+"""Measures the parts of a trial, each alone on one core, by the process's CPU time."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _OBSERVATIONS = 100
 
 @dataclass(frozen=True)
 class StageRates:
-    """Steps a second of CPU time.
+    """Rates per second of CPU time.
 
     Attributes:
-        env: The vector environment's steps over random actions, those that only reset included.
-        inference: Actions chosen by the policy, from observations of that play.
-        learner: Transitions learned from: batch, bonus, losses and optimizers, again and again on
-            one batch.
-        bytes_per_frame: Of what an EnvRunner hands to the Learner.
+        env: Steps of the vector environment with random actions, including steps that only reset.
+        inference: Actions chosen by the policy, from observations of random play.
+        learner: Transitions learned from (batch, bonus, losses, optimizers), repeatedly on one
+            batch.
+        bytes_per_frame: Pickled bytes per frame that an EnvRunner sends to the Learner.
     """
 
     env: float
@@ -48,11 +48,11 @@ class StageRates:
 
 
 def measure_stages(trial: Trial, seconds: float) -> StageRates:
-    """Measures the parts of a trial; needs a running Ray, in a process of which it does it.
+    """Measures the parts of a trial in a Ray worker process; Ray must be running.
 
     Args:
-        trial: Whose environments, policy and learner.
-        seconds: For each part.
+        trial: The trial whose environments, policy and Learner are measured.
+        seconds: Seconds per part.
     """
     return ray.get(ray.remote(_measure).options(num_cpus=1).remote(trial, seconds))
 
@@ -62,7 +62,7 @@ def _measure(trial: Trial, seconds: float) -> StageRates:
     torch.set_num_threads(1)
     config = algorithm_config(trial)
     config.env_runners(num_env_runners=0).learners(num_learners=0)
-    config.training(broadcast_interval=1)  # an update is waited for
+    config.training(broadcast_interval=1)  # `update` then waits for its results
     assert config.env_runner_cls is not None
     runner: Any = config.env_runner_cls(config=config)
     episodes = _batch(runner, config)
@@ -77,11 +77,11 @@ def _measure(trial: Trial, seconds: float) -> StageRates:
 
 
 def _rate(do: Callable[[int], int], seconds: float) -> float:
-    """What a function returns, summed, a second of CPU time, after a while of warming up.
+    """The sum of what `do` returns, per second of CPU time, after a warm-up.
 
     Args:
-        do: Called with 0, 1, 2, ...
-        seconds: For the calls that count.
+        do: Called with 0, 1, 2, ...; returns a number of steps.
+        seconds: CPU seconds to measure; the warm-up takes a fifth of them in addition.
     """
     calls = 0
     for limit in (seconds / 5, seconds):
@@ -96,7 +96,7 @@ def _rate(do: Callable[[int], int], seconds: float) -> float:
 
 
 def _batch(runner: BaseEnvRunner, config: AlgorithmConfig) -> list[SingleAgentEpisode]:
-    """Whole fragments, until there is a batch of them, as IMPALA collects them."""
+    """Samples whole fragments until they make a train batch, as IMPALA does."""
     episodes: list[SingleAgentEpisode] = []
     fragments = 0
     steps = runner.num_envs * config.get_rollout_fragment_length()
@@ -107,18 +107,18 @@ def _batch(runner: BaseEnvRunner, config: AlgorithmConfig) -> list[SingleAgentEp
 
 
 def _random_actions(runner: BaseEnvRunner, num: int) -> np.ndarray:
-    """`[num, N, ...]`."""
+    """Random actions for all N environments, `[num, N, ...]`."""
     space = runner.vector_env.action_space
     space.seed(0)
     return np.stack([space.sample() for _ in range(num)])
 
 
 def _random_play(runner: BaseEnvRunner, num_steps: int) -> list[Any]:
-    """Observations `[N, ...]` of as many steps."""
+    """Observations of `num_steps` random steps, `[N, ...]` each."""
     env = runner.vector_env
     env.reset(seed=0)
     steps = (env.step(actions)[0] for actions in _random_actions(runner, num_steps))
-    # The environment may reuse its own buffer.
+    # Copies, because the environment may reuse its buffer.
     return [tree.map_structure(np.copy, numeric_entries(obs)) for obs in steps]
 
 

@@ -1,8 +1,8 @@
-"""Trials trained side by side for a while, as `rllib-ride run` trains them, and timed.
+"""Trains trials side by side for a while, as `rllib-ride run` does, and times them.
 
-One Ray for all, and an actor a trial with the cores that RLlib asks for: what `run` has, but for
-checkpoints and for Tune's loop, which is in the command's process and next to idle. The iterations
-of two seconds, and what is logged in them, are those of `run`.
+As in `run`, one Ray serves all trials, and each trial is an actor with the cores that RLlib
+requests. There are no checkpoints, and no Tune loop, which is nearly idle in the command's process.
+Iterations of two seconds, and what they log, are those of `run`.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _WARM_UP_S = 5.0
 
 @dataclass(frozen=True)
 class TrialRate:
-    """Of one trial.
+    """The speed of one trial.
 
     Attributes:
-        fps: Transitions a second that it trained on, from one update to another.
-        fps_sampled: Transitions a second that its EnvRunners gave.
-        frames: Transitions trained on in that time.
-        seconds: Between the two updates.
+        fps: Transitions per second that it trained on, between two of its updates.
+        fps_sampled: Transitions per second that its EnvRunners sampled.
+        frames: Transitions it trained on between the two updates.
+        seconds: Seconds between the two updates.
         first_update_at: When its first update was done, in seconds since the epoch.
     """
 
@@ -50,12 +50,12 @@ class TrialRate:
 
 @dataclass(frozen=True)
 class Measurement:
-    """Of trials side by side.
+    """The speed and memory of trials side by side.
 
     Attributes:
-        trials: Each.
-        time_to_first_update_s: Until every trial had done an update.
-        peak_rss_mb: Most memory of this process and all that it started, object store left out.
+        trials: The speed of each trial.
+        time_to_first_update_s: Seconds until every trial had done an update.
+        peak_rss_mb: Peak memory of this process and its descendants without the object store, MiB.
     """
 
     trials: list[TrialRate]
@@ -64,25 +64,24 @@ class Measurement:
 
     @property
     def fps(self) -> float:
-        """Of all trials together."""
+        """Transitions per second that all trials together trained on."""
         return sum(trial.fps for trial in self.trials)
 
     @property
     def fps_sampled(self) -> float:
-        """Of all trials together."""
+        """Transitions per second that all trials together sampled."""
         return sum(trial.fps_sampled for trial in self.trials)
 
 
 def train(
     trials: Sequence[Trial], seconds: float, *, started_at: float | None = None
 ) -> Measurement:
-    """Trains trials side by side, in a running Ray, and measures.
+    """Trains trials side by side in a running Ray, and measures them.
 
     Args:
-        trials: With the preset's algorithm, IMPALA.
-        seconds: How long to measure, after each trial has trained for as long or for 5 seconds.
-        started_at: From when the time to the first update counts, in seconds since the epoch;
-            None: from now.
+        trials: Trials whose preset's algorithm is IMPALA.
+        seconds: Seconds to measure, after a warm-up of as long but at most 5 seconds.
+        started_at: Start of the time to the first update, in seconds since the epoch; None: now.
     """
     started_at = time.time() if started_at is None else started_at
     requests = [dict(resource_request(algorithm_config(trial)).bundles[0]) for trial in trials]
@@ -105,11 +104,11 @@ def local_ray(trials: Sequence[Trial]) -> Iterator[None]:
     """A Ray on this machine alone, as `rllib-ride run` starts it.
 
     Args:
-        trials: Which will run in it side by side. They may ask for more cores than there are: it is
-            then measured how processes share them.
+        trials: Trials that will run in it side by side. They may request more cores than there are;
+            the measurement then shows how processes share the cores.
 
     Raises:
-        ConfigError: If a trial's config is refused, or Ray does not start.
+        ConfigError: A trial's config is invalid, or Ray does not start.
     """
     quiet_ray()
     cpus = sum(
@@ -123,7 +122,7 @@ def local_ray(trials: Sequence[Trial]) -> Iterator[None]:
 
 
 class _TrainingTrial:
-    """A trial in a process of its own."""
+    """The actor that trains one trial in its own process."""
 
     def __init__(self, trial: Trial) -> None:
         quiet_ray()
@@ -133,14 +132,14 @@ class _TrainingTrial:
         self._algorithm = algorithm_class(config)(config=config)
 
     def warm_up(self, seconds: float) -> None:
-        """Trains for some seconds after the first update."""
+        """Trains until `seconds` after the first update."""
         while True:
             now, _ = self._iterate()
             if now is not None and now.last_update_at - now.first_update_at >= seconds:
                 return
 
     def measure(self, seconds: float) -> TrialRate:
-        """Trains for some seconds more, and tells how fast."""
+        """Trains for `seconds` more, and returns how fast."""
         start = time.time()
         before, sampled_before = self._iterate()
         sampled_from = time.time()
@@ -151,7 +150,8 @@ class _TrainingTrial:
             assert now is not None
             if now.last_update_at > before.last_update_at and sampled_to - start >= seconds:
                 break
-        # Trials side by side end some tenths of a second apart: none is to end alone.
+        # Trials stop some tenths of a second apart. One iteration more keeps all cores loaded until
+        # every trial has been measured.
         self._iterate()
         elapsed = now.last_update_at - before.last_update_at
         frames = (now.frames - before.frames) // self._epochs
@@ -164,11 +164,11 @@ class _TrainingTrial:
         )
 
     def stop(self) -> None:
-        """Ends the algorithm, and leaves nothing behind in its folder."""
+        """Stops the algorithm and deletes its folder."""
         self._algorithm.stop()
         shutil.rmtree(self._algorithm.logdir, ignore_errors=True)
 
     def _iterate(self) -> tuple[Trained | None, int]:
-        """One iteration; what was trained on, and sampled, so far."""
+        """Runs one iteration; returns what was trained on, and the transitions sampled, so far."""
         result: dict[str, Any] = self._algorithm.train()
         return Trained.of(result), int(result[NUM_ENV_STEPS_SAMPLED_LIFETIME])

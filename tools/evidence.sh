@@ -4,6 +4,7 @@
 #     tools/evidence.sh n7s4_ride keycorridor_ride
 #
 # Parts already begun are resumed. RIDE_RUNS: the folder of the runs (default: runs/evidence).
+# RIDE_RESULTS: where curves and records are kept (default: results).
 # RLLIB_RIDE: the command (default: .venv/bin/rllib-ride).
 set -uo pipefail
 cd "$(dirname "$0")/.."

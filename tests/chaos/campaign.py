@@ -22,6 +22,7 @@ from chaos.cluster import ADDRESS, Cluster
 from chaos.faults import KINDS, NOTHING, Kind, Outcome, Scene
 from chaos.training import BREAKABLE_ENV, Setup, Snapshot, Training, crash
 from helpers.chaos_env import ORDER_VARIABLE
+from helpers.waiting import comes_true
 from rllib_ride.run_files import CURVE_FILE
 
 PLACES = ("plain", "learner", "env", "disk", "cluster")
@@ -237,15 +238,13 @@ def _moment(scene: Scene, kind: Kind, number: int) -> str | None:
         # Waits for our signal handler: before it is set, Python is still importing our code and
         # handles signals itself.
         pid = training.session.process.pid
-        machine.wait_for(lambda: machine.catches(pid, signal.SIGTERM), _BEGINS_WITHIN_S)
+        comes_true(lambda: machine.catches(pid, signal.SIGTERM), _BEGINS_WITHIN_S)
         pause = rng.uniform(0, _STARTS_WITHIN_S)
-        machine.wait_for(lambda: not training.session.running, pause)
+        comes_true(lambda: not training.session.running, pause)
         return f"{pause:.1f} s after its start" if training.session.running else None
     goal = int((number + rng.uniform(0, 0.7)) * _FRAMES_A_FAULT * len(training.setup.seeds))
     pause = rng.uniform(0, 1)  # rows come once a second
-    machine.wait_for(
-        lambda: not training.session.running or training.reached() > goal, _FINISH_WITHIN_S
-    )
+    comes_true(lambda: not training.session.running or training.reached() > goal, _FINISH_WITHIN_S)
     time.sleep(pause)
     if not training.session.running:
         return None
@@ -262,7 +261,7 @@ def _aftermath(scene: Scene, kind: Kind, before: Snapshot, said: int, problems: 
     if kind.outcome is not Outcome.STOPS:
         time.sleep(3)  # for results that were in flight
         problems += _goes_on(training, training.reached(), kind.within_s)
-    elif not machine.wait_for(lambda: not training.session.running, kind.within_s):
+    elif not comes_true(lambda: not training.session.running, kind.within_s):
         problems.append(f"neither stopped nor was killed within {kind.within_s:.0f} s")
     took, code = time.monotonic() - struck, training.session.code
     if problems:
@@ -292,7 +291,7 @@ def _aftermath(scene: Scene, kind: Kind, before: Snapshot, said: int, problems: 
 def _goes_on(training: Training, reached: int, within_s: float) -> list[str]:
     """Waits for frames beyond `reached`, or for the command's end."""
     session = training.session
-    if machine.wait_for(lambda: not session.running or training.reached() > reached, within_s):
+    if comes_true(lambda: not session.running or training.reached() > reached, within_s):
         return []
     return [f"no frames beyond {reached:,} within {within_s:.0f} s: ...{session.err[-300:]}"]
 
@@ -320,7 +319,7 @@ def _still_there(left: Mapping[int, str], within_s: float) -> list[str]:
     def titles() -> list[str]:
         return sorted(left[pid][:60] for pid in left.keys() & machine.processes().keys())
 
-    if machine.wait_for(lambda: not titles(), within_s):
+    if comes_true(lambda: not titles(), within_s):
         return []
     return [f"{len(titles())} processes are left: {titles()[:5]}"]
 
@@ -341,7 +340,7 @@ def _files(training: Training, before: Snapshot) -> list[str]:
 def _finish(scene: Scene) -> list[str]:
     """Waits for the end, and checks that it is the same as without any fault."""
     training, session = scene.training, scene.training.session
-    if not machine.wait_for(lambda: not session.running, _FINISH_WITHIN_S):
+    if not comes_true(lambda: not session.running, _FINISH_WITHIN_S):
         return [f"not finished within {_FINISH_WITHIN_S:.0f} s: ...{session.err[-300:]}"]
     problems = checks.noise(session.out) + checks.noise(session.err)
     if session.code != 0:
@@ -350,7 +349,7 @@ def _finish(scene: Scene) -> list[str]:
         if not rows or int(rows[-1]["frames"]) < training.frames:
             problems.append(f"{name} ends at {rows[-1:]}, before {training.frames} frames")
     problems += _files(training, training.snapshot()) + _still_there(_left(scene), _GONE_WITHIN_S)
-    if not scene.cluster and not machine.wait_for(lambda: not machine.listening(), 5):
+    if not scene.cluster and not comes_true(lambda: not machine.listening(), 5):
         problems.append(f"ports are left open: {sorted(machine.listening())}")
     return problems
 

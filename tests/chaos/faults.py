@@ -15,6 +15,7 @@ from chaos import checks, machine
 from chaos.cluster import Cluster
 from chaos.training import Session, Training, crash
 from helpers.chaos_env import MESSAGE
+from helpers.waiting import comes_true
 from rllib_ride.experiments.checkpoints import whole_checkpoints
 from rllib_ride.seal import SEAL_FILE
 
@@ -83,7 +84,7 @@ NOTHING = "nothing"
 
 def _kill_one(scene: Scene, *titles: str) -> str:
     """Kills one process with one of these titles; waits for one if there is none yet."""
-    machine.wait_for(lambda: bool(machine.titled(*titles)), 30)
+    comes_true(lambda: bool(machine.titled(*titles)), 30)
     found = {pid: machine.processes().get(pid, "") for pid in machine.titled(*titles)}
     if not found:
         scene.problems.append(f"nothing to kill: no process is named {titles}")
@@ -145,7 +146,7 @@ def _twice(signum: signal.Signals) -> Callable[[Scene], str]:
 def _tear_checkpoint(scene: Scene) -> str:
     """Kills everything, and damages the newest checkpoint as a kill at another moment would."""
     training, rng = scene.training, scene.rng
-    machine.wait_for(lambda: any(whole_checkpoints(trial) for trial in training.trials), 60)
+    comes_true(lambda: any(whole_checkpoints(trial) for trial in training.trials), 60)
     crash()
     training.session.process.wait(timeout=30)
     (trial,) = training.trials
@@ -168,7 +169,7 @@ def _tear_checkpoint(scene: Scene) -> str:
 def _tear_state(scene: Scene) -> str:
     """Kills everything, and truncates a file of Tune's state of the whole run."""
     folder = scene.training.storage / "chaos"
-    machine.wait_for(lambda: any(folder.glob("experiment_state-*.json")), 60)
+    comes_true(lambda: any(folder.glob("experiment_state-*.json")), 60)
     crash()
     scene.training.session.process.wait(timeout=30)
     newest = max(folder.glob("experiment_state-*.json"))
@@ -211,7 +212,7 @@ def _order(*words: str) -> Callable[[Scene], str]:
         told = [str(scene.rng.choice(_HANGS_S)) if word == "?" else word for word in words]
         part.write_text(" ".join(told))
         part.rename(order)
-        taken = "always" in words or machine.wait_for(lambda: not order.exists(), 60)
+        taken = "always" in words or comes_true(lambda: not order.exists(), 60)
         if not taken:
             scene.problems.append("no environment took the order within 60 s")
         return f"the environment: {' '.join(told)}"
@@ -231,7 +232,7 @@ def _second_run(scene: Scene) -> str:
     training, first = scene.training, scene.training.session
     resume = scene.rng.random() < 0.5
     second = training.launch(resume=resume)
-    machine.wait_for(lambda: not (first.running and second.running), 60)
+    comes_true(lambda: not (first.running and second.running), 60)
     if first.running and second.running:
         scene.problems.append("two sessions run on one folder")
         second.end()

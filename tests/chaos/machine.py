@@ -13,8 +13,7 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NoReturn
 
@@ -102,16 +101,6 @@ def kill(pids: Iterable[int], signum: int = signal.SIGKILL) -> None:
     for pid in pids:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signum)
-
-
-def wait_for(condition: Callable[[], bool], seconds: float) -> bool:
-    """Waits for `condition()`; returns whether it came true in time."""
-    until = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > until:
-            return False
-        time.sleep(0.1)
-    return True
 
 
 @contextlib.contextmanager

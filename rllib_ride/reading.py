@@ -30,7 +30,7 @@ def read_bytes(path: Path, most: int) -> bytes:
     try:
         mode = path.stat().st_mode
         if not stat.S_ISREG(mode):
-            raise ValueError(f"it is a {_kind(mode)}, want a file")
+            raise ValueError(f"it is a {_kind(mode)}, expected a file")
         with path.open("rb") as file:
             content = file.read(most + 1)  # files in /proc report no size
     except FileNotFoundError:

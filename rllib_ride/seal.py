@@ -63,7 +63,7 @@ def read_seal(folder: Path) -> dict[str, Any]:
         raise HalfSeal(f"{path}: {error}; {_TAKE_ANOTHER}") from None
     number = seal.get("format", 0) if isinstance(seal, dict) else None
     if not isinstance(number, int):
-        raise HalfSeal(f"{path}: format is {number!r}, want a whole number; {_TAKE_ANOTHER}")
+        raise HalfSeal(f"{path}: format is {number!r}, expected a whole number; {_TAKE_ANOTHER}")
     if number > FORMAT:
         wrote = seal.get("versions", {}).get("rllib-ride", "a newer one")
         raise SealError(
@@ -72,7 +72,9 @@ def read_seal(folder: Path) -> dict[str, Any]:
         )
     for key in ("files", "result"):
         if not isinstance(seal.get(key), dict):
-            raise HalfSeal(f"{path}: {key} is {seal.get(key)!r}, want an object; {_TAKE_ANOTHER}")
+            raise HalfSeal(
+                f"{path}: {key} is {seal.get(key)!r}, expected an object; {_TAKE_ANOTHER}"
+            )
     return {"format": 0, **seal}
 
 

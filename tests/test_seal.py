@@ -109,9 +109,9 @@ def test_what_a_newer_rllib_saved_is_refused(tmp_path: Path, saved: str, is_read
     [
         ("", "Expecting value"),
         ('{"format": 1, "files": {', "Expecting property name"),
-        ("[]", "format is None, want a whole number"),
-        ('{"format": "1"}', "format is '1', want a whole number"),
-        ('{"format": 1, "files": {}}', "result is None, want an object"),
+        ("[]", "format is None, expected a whole number"),
+        ('{"format": "1"}', "format is '1', expected a whole number"),
+        ('{"format": 1, "files": {}}', "result is None, expected an object"),
     ],
 )
 def test_half_a_seal_is_one_message(tmp_path: Path, text: str, message: str) -> None:

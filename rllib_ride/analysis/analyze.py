@@ -71,7 +71,7 @@ def plan_analysis(
     if twice := [
         c for c, place in zip(checkpoints, places, strict=True) if places.count(place) > 1
     ]:
-        raise ValueError(f"{twice[0]} is given {len(twice)} times, want each checkpoint once")
+        raise ValueError(f"{twice[0]} is given {len(twice)} times, expected each checkpoint once")
     agents = [load_agent(checkpoint, env=env) for checkpoint in checkpoints]
     first = agents[0].policy
     for checkpoint, agent in zip(checkpoints[1:], agents[1:], strict=True):

@@ -41,7 +41,7 @@ def read_curve(path: Path) -> tuple[pd.DataFrame, list[str]]:
     cells = _cells(complete)
     if "frames" not in cells:
         if complete:
-            faults.append(f"column 'frames' is missing, want {', '.join(COLUMNS)}")
+            faults.append(f"column 'frames' is missing, expected {', '.join(COLUMNS)}")
         return _no_rows(), faults
     missing = [column for column in COLUMNS if column not in cells]
     if missing:

@@ -121,7 +121,7 @@ def read_runs(paths: Iterable[Path]) -> Readings:
             found, what = [], f"cannot be read, {error.strerror}"
         if not found:
             notes.append(
-                f"{path}: {what}; want a folder with {RECORD_FILE} and {CURVE_FILE}, "
+                f"{path}: {what}; expected a folder with {RECORD_FILE} and {CURVE_FILE}, "
                 "or one or two folders above such"
             )
         folders.update({folder.resolve(): folder for folder in found})

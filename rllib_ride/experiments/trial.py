@@ -129,8 +129,8 @@ def _check_number(choices: Sequence[Sequence[Any]]) -> None:
     if number > MOST_TRIALS:
         told = f"{number:,}" if number < 10**15 else "more than 10^15"
         raise ConfigError(
-            f"keys 'env', 'method', 'seed' and 'grid' together make {told} trials, want at most "
-            f"{MOST_TRIALS:,}"
+            f"keys 'env', 'method', 'seed' and 'grid' together make {told} trials, expected "
+            f"at most {MOST_TRIALS:,}"
         )
 
 

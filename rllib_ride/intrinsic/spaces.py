@@ -41,11 +41,11 @@ def check_observation_space(observation_space: gym.Space) -> None:
         )
     if not isinstance(observation_space, gym.spaces.Box):
         raise ValueError(
-            f"observation space {observation_space} is not supported, want {_OBSERVATIONS}"
+            f"observation space {observation_space} is not supported, expected {_OBSERVATIONS}"
         )
     if len(observation_space.shape) not in (1, 2, 3):
         raise ValueError(
-            f"observation space has shape {observation_space.shape}, want {_OBSERVATIONS}"
+            f"observation space has shape {observation_space.shape}, expected {_OBSERVATIONS}"
         )
     if is_image(observation_space):
         image_shape(observation_space)
@@ -59,7 +59,7 @@ def check_action_space(action_space: gym.Space) -> None:
     """
     counted_from_0 = isinstance(action_space, gym.spaces.Discrete) and action_space.start == 0
     if not (counted_from_0 or isinstance(action_space, gym.spaces.Box)):
-        raise ValueError(f"action space {action_space} is not supported, want {_ACTIONS}")
+        raise ValueError(f"action space {action_space} is not supported, expected {_ACTIONS}")
 
 
 def is_image(observation_space: gym.Space) -> bool:
@@ -80,14 +80,18 @@ def image_shape(observation_space: gym.Space) -> tuple[int, int, int]:
     """
     wanted = "a Box of images, shape (H, W, C) with the channels last"
     if not isinstance(observation_space, gym.spaces.Box):
-        raise ValueError(f"observation space {observation_space} is not supported, want {wanted}")
+        raise ValueError(
+            f"observation space {observation_space} is not supported, expected {wanted}"
+        )
     if not is_image(observation_space):
-        raise ValueError(f"observation space has shape {observation_space.shape}, want {wanted}")
+        raise ValueError(
+            f"observation space has shape {observation_space.shape}, expected {wanted}"
+        )
     height, width, channels = observation_space.shape
     if height < width == channels:
         raise ValueError(
             f"observation space has shape {observation_space.shape}, which looks channel-first; "
-            f"want {wanted}, here ({width}, {channels}, {height})"
+            f"expected {wanted}, here ({width}, {channels}, {height})"
         )
     return height, width, channels
 

@@ -60,11 +60,11 @@ class Transitions:
         for name, (shape, wanted) in shapes.items():
             if shape != wanted:
                 raise ValueError(
-                    f"Transitions.{name} begins with axes {shape}, want {wanted}: "
+                    f"Transitions.{name} begins with axes {shape}, expected {wanted}: "
                     f"the mask's are {(t, b)}"
                 )
         if self.mask.dtype != torch.bool:
-            raise ValueError(f"Transitions.mask is {self.mask.dtype}, want torch.bool")
+            raise ValueError(f"Transitions.mask is {self.mask.dtype}, expected torch.bool")
 
     def for_one_update(self) -> Transitions:
         """A copy that caches embeddings, so that loss and bonus share one forward pass.

@@ -98,7 +98,7 @@ class LockStepActor:
         if Columns.ACTION_DIST_INPUTS not in choice:
             raise ValueError(
                 f"{type(module).__name__} returns neither {Columns.ACTIONS!r} nor "
-                f"{Columns.ACTION_DIST_INPUTS!r}, want one of them"
+                f"{Columns.ACTION_DIST_INPUTS!r}, expected one of them"
             )
         distribution = (
             module.get_exploration_action_dist_cls()

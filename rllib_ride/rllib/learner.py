@@ -220,7 +220,7 @@ class IntrinsicPPOLearner(IntrinsicLearner, KeepsKLCoefficient, PPOTorchLearner)
         policy, steps = self.module[DEFAULT_MODULE_ID].unwrapped(), self.config.minibatch_size
         if policy.is_stateful() and steps is not None and steps < max_seq_len(policy):
             raise ValueError(
-                f"minibatch_size={steps} is less than one row of the recurrent policy, want at "
+                f"minibatch_size={steps} is less than one row of the recurrent policy, expected at "
                 f"least its max_seq_len={max_seq_len(policy)}"
             )
         self.append_to_pipeline(AddAdvantages(gamma=self.config.gamma, lambda_=self.config.lambda_))

@@ -70,7 +70,7 @@ class BaseEnvRunner(TellingErrors):
         if mode != AutoresetMode.NEXT_STEP:
             raise ValueError(
                 f"vector environment {self.config.env} has autoreset_mode {mode}; "
-                f"want {AutoresetMode.NEXT_STEP}"
+                f"expected {AutoresetMode.NEXT_STEP}"
             )
         # Inserted inside RLlib's wrapper: dropping that wrapper would close the environment.
         self.env.env = WatchedEnv(self.vector_env, self._env_name())

@@ -117,7 +117,7 @@ class IntrinsicSettings:
         for name in self.rmsprop or {}:
             if name not in PAPER_RMSPROP:
                 raise ValueError(
-                    f"rmsprop: unknown key {name!r}, want some of {', '.join(PAPER_RMSPROP)}"
+                    f"rmsprop: unknown key {name!r}, expected some of {', '.join(PAPER_RMSPROP)}"
                 )
 
     @property

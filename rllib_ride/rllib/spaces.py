@@ -96,10 +96,11 @@ def has_bytes(space: gym.Space) -> bool:
 def _check_actions(space: gym.Space) -> None:
     """Refuses actions that are not one array each, or a Box without an axis."""
     if space.shape is None:
-        raise ValueError(f"action space {space} is not supported, want one array an action")
+        raise ValueError(f"action space {space} is not supported, expected one array per action")
     if isinstance(space, gym.spaces.Box) and not space.shape:
         raise ValueError(
-            f"action space {space} has no axis, which RLlib's distributions need; want shape (1,)"
+            f"action space {space} has no axis, which RLlib's distributions need; "
+            "expected shape (1,)"
         )
 
 
@@ -107,7 +108,7 @@ def _check_counted_from_0(space: gym.Space) -> None:
     """Refuses discrete actions not counted from 0, as RLlib's distributions are."""
     starts = getattr(space, "start", 0)  # an array if MultiDiscrete
     if np.any(starts != 0):
-        raise ValueError(f"action space {space} is not supported, want one counted from 0")
+        raise ValueError(f"action space {space} is not supported, expected one that counts from 0")
 
 
 def _check_default_module(observation_space: gym.Space, action_space: gym.Space) -> None:

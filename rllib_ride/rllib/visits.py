@@ -112,7 +112,9 @@ def observation_entry(space: gym.Space, key: str | None) -> str | None:
             raise ValueError(f"set observation_key to one of the Dict's entries: {entries}")
         return (obvious or entries)[0]
     if key not in entries:
-        raise ValueError(f"observation_key={key!r} is no entry of the Dict, want one of {entries}")
+        raise ValueError(
+            f"observation_key={key!r} is no entry of the Dict, expected one of {entries}"
+        )
     return key
 
 

@@ -79,7 +79,7 @@ class WatchedEnv(VectorWrapper):
         finite = np.isfinite(rewards)  # [N]
         if not finite.all():
             n = int(np.argmin(finite))
-            raise self._fault(n, f"its reward is {rewards[n]}, want a finite number")
+            raise self._fault(n, f"its reward is {rewards[n]}, expected a finite number")
         self._ended = terminated | truncated
         return obs, rewards, terminated, truncated, infos
 
@@ -93,7 +93,7 @@ class WatchedEnv(VectorWrapper):
                 n = int(np.argwhere(~finite)[0][0])
                 number = array[n][~finite[n]].flat[0]
                 what = _named(keys, "its observation")
-                raise self._fault(n, f"{what} contains {number}, want finite numbers")
+                raise self._fault(n, f"{what} contains {number}, expected finite numbers")
 
     def _raised(self, error: Exception) -> EnvironmentFault:
         """The fault behind an error: an observation that does not fit, else the exception."""
@@ -145,7 +145,7 @@ def _misfit(array: np.ndarray | None, space: gym.Space) -> str:
     ):
         return ""
     found = "is missing" if array is None else f"has shape {array.shape} and {array.dtype}"
-    return f"{found}, want shape {space.shape} and {space.dtype}"
+    return f"{found}, expected shape {space.shape} and {space.dtype}"
 
 
 def _named(keys: Keys, whole: str) -> str:

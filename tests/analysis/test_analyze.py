@@ -143,7 +143,7 @@ def others(checkpoints, tmp_path_factory):
         (["no_weights"], [], "no_weights: its intrinsic networks cannot be loaded: "),
         (["cut_short"], [], "cut_short: its intrinsic networks cannot be loaded: "),
         (["no_level"], [], "CartPole-v1 is no MiniGrid environment: it has no level to draw"),
-        (["ride", "ride"], [], " is given 2 times, want each checkpoint once"),
+        (["ride", "ride"], [], " is given 2 times, expected each checkpoint once"),
         (["ride", "elsewhere"], [], "elsewhere was trained in MiniGrid-MultiRoom-N4-S5-v1, and "),
         (["three_actions"], ["--env", ENV], "has the action space Discrete(7); the policy was"),
         (["ride"], ["--env", "CartPole-v1"], "CartPole-v1 has the observation space"),

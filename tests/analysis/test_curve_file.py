@@ -42,7 +42,7 @@ def test_before_the_first_report_there_are_no_rows(tmp_path, text):
         (curve_text(frames=[100, 300, 200, 400]), [100, 200, 400], "1 rows left out"),
         (curve_text(frames=[100, 100, 200]), [100, 200], "1 rows left out"),
         ("frames,fps\n1,2\n", [1], "without column 'wall_s', 'episodes'"),
-        ("a,b\n1,2\n", [], "column 'frames' is missing, want frames, wall_s"),
+        ("a,b\n1,2\n", [], "column 'frames' is missing, expected frames, wall_s"),
         ("\0\x01\n\0,\0\n", [], "column 'frames' is missing"),
     ],
 )

@@ -161,6 +161,6 @@ def test_more_trials_than_anyone_runs_are_refused():
         frames=1,
         grid={"lr": list(range(5001))},
     )
-    with pytest.raises(ConfigError, match="together make 10,002 trials, want at most 10,000"):
+    with pytest.raises(ConfigError, match="together make 10,002 trials, expected at most 10,000"):
         expand(spec)
     assert len(expand(spec, seeds=[1])) == 5001

@@ -50,7 +50,7 @@ WORST: dict[str, tuple[str, str]] = {
     "many values": (GOOD + "config: [" + "1," * (FULL // 2 - 60) + "]\n", "key 'config'"),
     "many seeds": (
         GOOD.replace("seed: 1", f"seed: [{','.join(map(str, range(10_500)))}]"),
-        "make 10,500 trials, want at most 10,000",
+        "make 10,500 trials, expected at most 10,000",
     ),
     "one seed many times": (
         GOOD.replace("seed: 1", f"seed: [{', '.join(['1'] * 20_000)}]"),
@@ -63,7 +63,7 @@ WORST: dict[str, tuple[str, str]] = {
     "one long environment": (GOOD.replace("MiniGrid", "M" * 60_000), "is unknown"),
     "a grid of 10^15": (
         GOOD + "grid:\n" + "".join(f"  k{n}: {list(range(10))}\n" for n in range(15)),
-        "make more than 10^15 trials, want at most 10,000",
+        "make more than 10^15 trials, expected at most 10,000",
     ),
     "digits": (GOOD.replace("seed: 1", f"seed: {'1' * 60_000}"), "has more than 64 bits"),
     "hexadecimal digits": (GOOD.replace("seed: 1", f"seed: 0x{'f' * 60_000}"), "64 bits"),
@@ -80,9 +80,9 @@ def pipe(path: Path) -> None:
 
 
 SPECIAL: dict[str, tuple[Callable[[Path], None], str]] = {
-    "a folder": (Path.mkdir, "it is a folder, want a file"),
-    "a pipe": (pipe, "it is a pipe, want a file"),
-    "endless zeros": (lambda path: path.symlink_to("/dev/zero"), "it is a device, want a file"),
+    "a folder": (Path.mkdir, "it is a folder, expected a file"),
+    "a pipe": (pipe, "it is a pipe, expected a file"),
+    "endless zeros": (lambda path: path.symlink_to("/dev/zero"), "it is a device, expected a file"),
     "no text": (lambda path: path.write_bytes(b"\xff\xfe\0\1"), "can't decode"),
     "UTF-16": (lambda path: path.write_text(GOOD, "utf-16"), "can't decode"),
     "NULs": (lambda path: path.write_bytes(bytes(1000)), "#x0000"),

@@ -37,7 +37,7 @@ def test_pays_and_learns(name: str, observations: str, actions: str) -> None:
     cls = get_method(name)
     assert cls is not None
     if cls.shares_policy_embedding and len(spaces[0].shape) != 3:
-        with pytest.raises(ValueError, match="want a Box of images"):
+        with pytest.raises(ValueError, match="expected a Box of images"):
             cls(*spaces)
         return
     torch.manual_seed(0)

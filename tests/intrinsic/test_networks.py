@@ -223,7 +223,9 @@ def test_initialisation_is_orthogonal_with_zero_biases() -> None:
 
 @pytest.mark.parametrize("model", [ForwardModel, InverseModel])
 def test_models_refuse_actions_they_cannot_read(model: type) -> None:
-    with pytest.raises(ValueError, match=r"MultiDiscrete.*want a Discrete counted from 0 or a Box"):
+    with pytest.raises(
+        ValueError, match=r"MultiDiscrete.*expected a Discrete counted from 0 or a Box"
+    ):
         model(D, gym.spaces.MultiDiscrete([2, 3]))
 
 

@@ -62,7 +62,7 @@ def test_other_observations_are_refused_and_what_is_supported_told(
 
 
 def test_images_with_the_channels_first_are_told_the_right_order() -> None:
-    with pytest.raises(ValueError, match=r"channel-first; want .*here \(42, 42, 4\)"):
+    with pytest.raises(ValueError, match=r"channel-first; expected .*here \(42, 42, 4\)"):
         check_observation_space(box(4, 42, 42))
 
 
@@ -73,7 +73,7 @@ def test_the_shape_of_images(space: gym.spaces.Box) -> None:
 
 @pytest.mark.parametrize("space", OTHERS, ids=str)
 def test_what_is_no_image_has_no_shape_of_one(space: gym.Space) -> None:
-    with pytest.raises(ValueError, match=r"want a Box of images, shape \(H, W, C\)"):
+    with pytest.raises(ValueError, match=r"expected a Box of images, shape \(H, W, C\)"):
         image_shape(space)
 
 
@@ -102,7 +102,7 @@ def test_actions_that_are_supported(space: gym.Space, size: int) -> None:
     ],
 )
 def test_other_actions_are_refused_and_what_is_supported_told(space: gym.Space, told: str) -> None:
-    message = f"{told}.* not supported, want a Discrete counted from 0 or a Box"
+    message = f"{told}.* not supported, expected a Discrete counted from 0 or a Box"
     for refuse in (check_action_space, num_actions):
         with pytest.raises(ValueError, match=message):
             refuse(space)

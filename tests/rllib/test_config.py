@@ -249,7 +249,7 @@ def test_calling_it_again_changes_the_settings() -> None:
         (impala(), {"coef": float("nan")}, "coef=nan must be at least 0"),
         (impala(), {"reward_clip": -1.0}, "reward_clip=-1.0 must be above 0"),
         (impala(), {"time_limit_is_terminal": "no"}, "time_limit_is_terminal='no' must be True"),
-        (impala(), {"rmsprop": {"lr": 1.0}}, "rmsprop: unknown key 'lr', want some of alpha"),
+        (impala(), {"rmsprop": {"lr": 1.0}}, "rmsprop: unknown key 'lr', expected some of alpha"),
         (impala(), {"on_nonfinite": "go on"}, "on_nonfinite='go on' is unknown; use 'stop' or"),
         (impala(), {"method_config": {"forward_loss": 1.0}}, "method_config of 'ride': .*forward"),
         (

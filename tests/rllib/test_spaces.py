@@ -31,10 +31,22 @@ def policy_class(config: PPOConfig) -> type:
 @pytest.mark.parametrize(
     ("observations", "actions", "message"),
     [
-        (VECTOR, spaces.Box(-1, 1, ()), r"action space Box\(.*\) has no axis.* want shape \(1,\)"),
-        (VECTOR, spaces.Tuple((ACTIONS, ACTIONS)), "action space Tuple.* want one array an action"),
-        (VECTOR, spaces.Dict(a=ACTIONS), "action space Dict.* want one array an action"),
-        (VECTOR, spaces.Discrete(3, start=1), "Discrete.3, start=1.* want one counted from 0"),
+        (
+            VECTOR,
+            spaces.Box(-1, 1, ()),
+            r"action space Box\(.*\) has no axis.* expected shape \(1,\)",
+        ),
+        (
+            VECTOR,
+            spaces.Tuple((ACTIONS, ACTIONS)),
+            "action space Tuple.* expected one array per action",
+        ),
+        (VECTOR, spaces.Dict(a=ACTIONS), "action space Dict.* expected one array per action"),
+        (
+            VECTOR,
+            spaces.Discrete(3, start=1),
+            "Discrete.3, start=1.* expected one that counts from 0",
+        ),
         (VECTOR, spaces.Box(0, 5, (2,), np.int64), "acts in .* Box of floats, shape .n,., not Box"),
         (VECTOR, spaces.Box(-1, 1, (2, 3)), "acts in .* Box of floats, shape .n,., not Box"),
         (VECTOR, spaces.MultiBinary(3), "acts in a Discrete, a MultiDiscrete or .* MultiBinary"),

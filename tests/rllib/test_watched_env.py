@@ -45,21 +45,22 @@ def message(cls: type[SingleAgentEnvRunner], made: AlgorithmConfig) -> str:
 @pytest.mark.parametrize(
     ("how", "told"),
     [
-        ("reward nan", "its reward is nan, want a finite number"),
-        ("reward inf", "its reward is inf, want a finite number"),
-        ("obs nan", "its observation['observation'] contains nan, want finite numbers"),
+        ("reward nan", "its reward is nan, expected a finite number"),
+        ("reward inf", "its reward is inf, expected a finite number"),
+        ("obs nan", "its observation['observation'] contains nan, expected finite numbers"),
         (
             "obs shape",
-            "its observation['view'] has shape (2, 3, 3) and uint8, want shape (2, 4, 3) and uint8",
+            "its observation['view'] has shape (2, 3, 3) and uint8, "
+            "expected shape (2, 4, 3) and uint8",
         ),
         (
             "obs dtype",
             "its observation['view'] has shape (2, 4, 3) and float64, "
-            "want shape (2, 4, 3) and uint8",
+            "expected shape (2, 4, 3) and uint8",
         ),
         (
             "obs entry",
-            "its observation['observation'] is missing, want shape (3,) and float32",
+            "its observation['observation'] is missing, expected shape (3,) and float32",
         ),
         ("raise", "it raised ValueError: the door fell off"),
     ],
@@ -90,13 +91,13 @@ def test_a_reset_is_told_from_a_step(
         (
             "obs shape",
             "the observations['view'] of all has shape (3, 2, 3, 3) and uint8, "
-            "want shape (3, 2, 4, 3) and uint8",
+            "expected shape (3, 2, 4, 3) and uint8",
         ),
         (
             "obs dtype",
-            "of all has shape (3, 2, 4, 3) and float64, want shape (3, 2, 4, 3) and uint8",
+            "of all has shape (3, 2, 4, 3) and float64, expected shape (3, 2, 4, 3) and uint8",
         ),
-        ("obs entry", "the observations['observation'] of all is missing, want shape (3, 3)"),
+        ("obs entry", "the observations['observation'] of all is missing, expected shape (3, 3)"),
         ("raise", "it raised ValueError: the door fell off"),
     ],
 )

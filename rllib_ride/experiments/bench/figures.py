@@ -42,7 +42,7 @@ def bench(trials: Sequence[Trial], seconds: float, *, started_at: float) -> dict
     if not isinstance(config, IMPALAConfig):
         raise ConfigError(
             f"bench measures IMPALA, and {first.preset!r} with these settings trains with "
-            f"{type(config).__name__.removesuffix('Config')}; want a preset of IMPALA, such as "
+            f"{type(config).__name__.removesuffix('Config')}; expected a preset of IMPALA, such as "
             "'tuned'"
         )
     with local_ray(trials):

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from chaos import checks, machine
 from chaos.cluster import ADDRESS, Cluster
-from chaos.faults import KINDS, NOTHING, Kind, Outcome, Scene
+from chaos.faults import KILLED, KINDS, NOTHING, Kind, Outcome, Scene
 from chaos.training import BREAKABLE_ENV, Setup, Snapshot, Training, crash
 from helpers.chaos_env import ORDER_VARIABLE
 from helpers.waiting import comes_true
@@ -79,6 +79,8 @@ class Record:
 
 def main() -> int:
     """Runs a campaign; returns 1 if a fault left a problem."""
+    # What a script's `&` started ignores Ctrl-C, and so would the commands that this starts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     args = _arguments()
     if args.counts:
         lines = args.counts.read_text().splitlines()
@@ -205,7 +207,8 @@ def _fault(scene: Scene, name: str, number: int, kinds: list[str], seed: int) ->
     try:
         before, said = training.snapshot(_SETTLED_S), len(training.session.err)
         did = kind.strike(scene)
-        if did == NOTHING and training.session.code == 0:  # the training ended just then
+        # What was killed does not end with 0: the training had ended just before.
+        if training.session.code == 0 and (did == NOTHING or kind.codes == KILLED):
             return None
         then = _aftermath(scene, kind, before, said, problems)
         if not problems and number == len(kinds) - 1:

@@ -77,6 +77,7 @@ class Kind:
 
 
 NOTHING = "nothing"
+KILLED = (-signal.SIGKILL,)
 
 
 # --- processes ------------------------------------------------------------------------------------
@@ -281,7 +282,6 @@ def _new_cluster(scene: Scene) -> None:
 
 
 _INTERRUPTED = (130,)
-_KILLED = (-signal.SIGKILL,)
 
 
 def _interrupted(
@@ -305,8 +305,8 @@ KINDS = {
     "kill_env_runner": Kind(_kill_env_runner, Outcome.GOES_ON),
     "kill_trial": Kind(_kill_trial, Outcome.GOES_ON),
     "kill_learner": Kind(_kill_learner, Outcome.GOES_ON, place="learner"),
-    "kill_command": Kind(_kill_command, Outcome.STOPS, codes=_KILLED, at_start=True),
-    "crash": Kind(_crash, Outcome.STOPS, codes=_KILLED, at_start=True),
+    "kill_command": Kind(_kill_command, Outcome.STOPS, codes=KILLED, at_start=True),
+    "crash": Kind(_crash, Outcome.STOPS, codes=KILLED, at_start=True),
     "sigint": _interrupted(_interrupt(signal.SIGINT), keeps_all=True),
     "sigterm": _interrupted(_interrupt(signal.SIGTERM), keeps_all=True),
     "sigint_twice": _interrupted(_twice(signal.SIGINT)),
@@ -314,8 +314,8 @@ KINDS = {
         _twice(signal.SIGTERM),
         codes=(*_INTERRUPTED, -signal.SIGTERM),  # if the command was just ending
     ),
-    "torn_checkpoint": Kind(_tear_checkpoint, Outcome.STOPS, codes=_KILLED),
-    "torn_state": Kind(_tear_state, Outcome.STOPS, codes=_KILLED),
+    "torn_checkpoint": Kind(_tear_checkpoint, Outcome.STOPS, codes=KILLED),
+    "torn_state": Kind(_tear_state, Outcome.STOPS, codes=KILLED),
     "two_runs": Kind(_second_run, Outcome.GOES_ON, at_start=True),
     "disk_full": Kind(
         _fill_disk,
@@ -347,7 +347,7 @@ KINDS = {
         _kill_head,
         Outcome.STOPS,
         place="cluster",
-        codes=(*_INTERRUPTED, *_KILLED),
+        codes=(*_INTERRUPTED, *KILLED),
         says="the head of the Ray cluster has not answered",
         repair=_new_cluster,
     ),

@@ -32,7 +32,7 @@ def interrupt(signum: int, frame: FrameType | None) -> None:
 def held_back() -> Iterator[None]:
     """Defers a first signal to the end of the block; a second one raises at once.
 
-    For code that crashes the process when interrupted, such as the C++ code of Ray's startup.
+    For code that crashes the process when interrupted, such as Ray's startup and shutdown.
     """
     global _held
     _held = True

@@ -1,4 +1,7 @@
-"""Starts Ray here, or joins a cluster; fails fast if nothing listens, where Ray waits minutes."""
+"""Starts Ray here, or joins a cluster, and leaves it again.
+
+Fails fast if nothing listens, where Ray waits minutes. A signal waits until Ray is up or down.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ from rllib_ride.experiments.tune_internals import (
     loopback_only,
     resolve_address,
 )
+from rllib_ride.interrupts import held_back
 from rllib_ride.wording import told
 
 _CONNECT_WITHIN_S = 2.0
@@ -44,7 +48,7 @@ def start_ray(address: str | None) -> str | None:
         return start_here(has_dashboard=importlib.util.find_spec("aiohttp_cors") is not None)
     wanted = cluster_address(cluster)
     try:
-        with handlers_left():
+        with held_back(), handlers_left():
             return ray.init(address=wanted, **_QUIET).dashboard_url
     except ConnectionError as error:  # something listens there, but refuses us or is no Ray
         raise ConfigError(
@@ -73,7 +77,7 @@ def start_here(*, has_dashboard: bool, num_cpus: int | None = None) -> str | Non
         # Only the dashboard shows Ray's task events, of which every process keeps 10 MB.
         os.environ.setdefault("RAY_task_events_report_interval_ms", "0")
     try:
-        with loopback_only(), apart_from_signals(), handlers_left():
+        with held_back(), loopback_only(), apart_from_signals(), handlers_left():
             # Without `local` Ray would join any cluster that was started on this machine.
             return ray.init(
                 address="local", num_cpus=num_cpus, include_dashboard=has_dashboard, **_QUIET
@@ -82,6 +86,15 @@ def start_here(*, has_dashboard: bool, num_cpus: int | None = None) -> str | Non
         raise ConfigError(
             f"Ray does not start here: {told(error)} Is the machine busy with other things?"
         ) from error
+
+
+def stop_ray() -> None:
+    """Leaves the cluster, or ends the Ray that was started here.
+
+    Interrupted in between, Ray may end this process with exit code 1 and no message.
+    """
+    with held_back():
+        ray.shutdown()
 
 
 def cluster_address(address: str) -> str:

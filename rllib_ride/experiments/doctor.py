@@ -108,7 +108,7 @@ def _cluster(address: str | None) -> list[Finding]:
     import ray
 
     from rllib_ride.experiments import preflight
-    from rllib_ride.experiments.connect import start_ray
+    from rllib_ride.experiments.connect import start_ray, stop_ray
     from rllib_ride.experiments.quiet import quiet_ray
 
     quiet_ray()
@@ -129,7 +129,7 @@ def _cluster(address: str | None) -> list[Finding]:
             findings.append(Finding(f"node {where}", True, "wrong" if differing else "ok", detail))
         return findings
     finally:
-        ray.shutdown()
+        stop_ray()
 
 
 def _token() -> Finding:

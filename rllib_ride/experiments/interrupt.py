@@ -13,7 +13,7 @@ from ray.tune import Callback
 from ray.tune.experiment import Trial as TuneTrial
 from ray.tune.result import SHOULD_CHECKPOINT
 
-from rllib_ride.interrupts import SIGNALS, is_main_thread, raise_swallowed
+from rllib_ride.interrupts import SIGNALS, interrupt, is_main_thread, raise_swallowed
 
 if TYPE_CHECKING:
     from ray.tune import Checkpoint
@@ -73,6 +73,6 @@ class InterruptCallback(Callback):
     def _on_signal(self, signum: int, frame: FrameType | None) -> None:
         self._asked_at = time.monotonic()
         for other in SIGNALS:
-            signal.signal(other, signal.default_int_handler)
+            signal.signal(other, interrupt)
         # Not `print`: the signal may have interrupted one.
         os.write(sys.stderr.fileno(), b"saving checkpoints; again to end at once\n")

@@ -14,7 +14,7 @@ import ray
 from ray import tune
 
 from rllib_ride.experiments.asha import FramesASHA, InOrder
-from rllib_ride.experiments.connect import start_ray
+from rllib_ride.experiments.connect import start_ray, stop_ray
 from rllib_ride.experiments.curve import CurveCallback
 from rllib_ride.experiments.errors import ConfigError
 from rllib_ride.experiments.folders import check_writable
@@ -41,7 +41,7 @@ from rllib_ride.experiments.tune_internals import (
     keep_readable_state,
     stored_tuner,
 )
-from rllib_ride.interrupts import held_back, interrupts_raised
+from rllib_ride.interrupts import interrupts_raised
 from rllib_ride.wording import last_line
 
 if TYPE_CHECKING:
@@ -150,8 +150,7 @@ def run(
         # Ray reports killed processes on stdout.
         with interrupts_raised(), contextlib.redirect_stdout(sys.stderr):
             try:
-                with held_back():
-                    dashboard = start_ray(address)
+                dashboard = start_ray(address)
                 preflight(trials, address)
                 _say_how_to_watch(folder, dashboard)
                 warn_of_little_room(folder, len(trials) - len(ended))
@@ -167,7 +166,7 @@ def run(
                     return _outcomes(tuner.fit(), trials, folder)
             finally:
                 live.stop()  # on a second Ctrl-C, Tune exits without `on_experiment_end`
-                ray.shutdown()
+                stop_ray()
 
 
 def _stored_outcomes(trials: Sequence[Trial], folder: Path) -> list[TrialOutcome]:

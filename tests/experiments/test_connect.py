@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import time
+from types import SimpleNamespace
 
 import pytest
 import ray
 
 from rllib_ride.experiments.address import named_cluster
-from rllib_ride.experiments.connect import cluster_address, start_ray
+from rllib_ride.experiments.connect import cluster_address, start_here, start_ray, stop_ray
 from rllib_ride.experiments.errors import ConfigError
+from rllib_ride.interrupts import interrupts_raised
 
 
 @pytest.fixture(autouse=True)
@@ -102,3 +105,23 @@ def test_a_cluster_that_does_not_know_us_may_have_another_token(monkeypatch):
 
         with pytest.raises(ConfigError, match=f":{port}: cannot be joined: Failed.*the token"):
             start_ray(f"127.0.0.1:{port}")
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [("init", lambda: start_here(has_dashboard=False)), ("shutdown", stop_ray)],
+)
+def test_a_signal_waits_until_ray_is_up_or_down(monkeypatch, name, call):
+    finished = []
+
+    def interrupted(**options):
+        signal.raise_signal(signal.SIGTERM)
+        finished.append(name)
+        return SimpleNamespace(dashboard_url=None)
+
+    monkeypatch.setattr(ray, name, interrupted)
+
+    with interrupts_raised(), pytest.raises(KeyboardInterrupt):
+        call()
+
+    assert finished == [name]

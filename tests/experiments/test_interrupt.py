@@ -80,10 +80,11 @@ def test_a_trial_that_ends_meanwhile_is_not_waited_for(ended: list[int]) -> None
 
 
 def test_a_second_signal_ends_at_once(ended: list[int]) -> None:
-    InterruptCallback().setup()
-    os.kill(os.getpid(), signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt):
-        os.kill(os.getpid(), signal.SIGTERM)
+    with interrupts_raised():
+        InterruptCallback().setup()
+        os.kill(os.getpid(), signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGTERM)
     assert not ended
 
 
@@ -146,6 +147,17 @@ def test_while_ray_starts_a_first_signal_waits_and_a_second_does_not(ended: list
     with interrupts_raised(), held_back():
         pass
     assert reached == 1
+
+
+def test_while_ray_stops_the_second_signal_of_a_run_waits_too(ended: list[int]) -> None:
+    reached = False
+    with interrupts_raised():
+        InterruptCallback().setup()
+        signal.raise_signal(signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt), held_back():
+            signal.raise_signal(signal.SIGINT)
+            reached = True
+    assert reached
 
 
 def test_a_swallowed_interrupt_leaves_no_traceback(

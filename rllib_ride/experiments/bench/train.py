@@ -21,7 +21,7 @@ from ray.rllib.utils.metrics import NUM_ENV_STEPS_SAMPLED_LIFETIME
 from rllib_ride.experiments.bench.learner import TimedLearner, Trained
 from rllib_ride.experiments.bench.memory import PeakMemory
 from rllib_ride.experiments.build import algorithm_class, algorithm_config, resource_request
-from rllib_ride.experiments.connect import start_here
+from rllib_ride.experiments.connect import start_here, stop_ray
 from rllib_ride.experiments.quiet import quiet_ray
 from rllib_ride.experiments.trial import Trial
 from rllib_ride.machine import num_cores
@@ -118,7 +118,7 @@ def local_ray(trials: Sequence[Trial]) -> Iterator[None]:
     try:
         yield
     finally:
-        ray.shutdown()
+        stop_ray()
 
 
 class _TrainingTrial:

@@ -103,7 +103,7 @@ def _grid(value: Any) -> dict[str, list[Any]]:
         raise ValueError("must map a config key to the list of values to search")
     for key, values in value.items():
         if not isinstance(values, list) or not values:
-            raise ValueError(f"must give {key!r} a list of at least one value")
+            raise ValueError(f"must give {shown(key)} a list of at least one value")
     return value
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rllib_ride.experiments.errors import ConfigError
+from rllib_ride.wording import shown
 
 if TYPE_CHECKING:
     from rllib_ride.experiments.trial import Trial
@@ -27,8 +28,8 @@ def refuse_secrets(trial: Trial) -> None:
     """
     for key in secret_keys({**trial.config, **trial.env_options}):
         raise ConfigError(
-            f"key {key!r} looks like a secret, and the run's files would hold it, W&B too. Leave "
-            "it out, and let the environment read it from an environment variable"
+            f"key {shown(key)} looks like a secret, and the run's files would hold it, W&B too. "
+            "Leave it out, and let the environment read it from an environment variable"
         )
 
 

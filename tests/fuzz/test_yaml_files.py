@@ -115,6 +115,7 @@ def test_any_mapping(content: dict[str, Any]) -> None:
 
 
 @given(st.sampled_from(KEYS), values)
+@example("grid", {5000 * "x": None})
 def test_any_value_of_a_key_is_taken_or_refused_by_the_name_of_the_key(
     key: str, value: Any
 ) -> None:

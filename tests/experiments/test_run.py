@@ -16,6 +16,7 @@ from helpers.command import command, start, wait_for
 from helpers.event_files import read_events
 from helpers.faulty_env import ENV_ID as FAULTY
 from helpers.poisoned import METHOD as POISONED
+from helpers.processes import tree
 from helpers.small_config import SMALL_CONFIG
 from rllib_ride.cli import main
 from rllib_ride.experiments.curve import read_curve
@@ -233,7 +234,9 @@ def test_a_killed_trial_is_tried_again_and_ends_when_it_is_solved(tmp_path):
     process = start("run", "tiny.yaml", "--json", folder=tmp_path)
     wait_for(lambda: any(trial.glob("checkpoint_*/seal.json")), process)
     first = read_curve(trial / "curve.csv")[0]
-    os.kill(json.loads((trial / "result.json").read_text().splitlines()[0])["pid"], signal.SIGKILL)
+    titles = {each: " ".join(each.cmdline()) for each in tree(process.pid)}
+    (its_own,) = (each for each in titles if titles[each].startswith("ray::TrialTrainable"))
+    its_own.kill()
     out, err = process.communicate(timeout=300)
 
     assert process.returncode == 0, err

@@ -123,6 +123,7 @@ class AddAdvantages(ConnectorV2):
                 if policy.is_stateful()
                 else policy.compute_values(flat)
             )
+        values = values.detach()  # a view of a parameter needs a gradient even under no_grad
         targets = self._value_targets(flat, values)
         advantages = targets - values
         real = flat[Columns.LOSS_MASK]

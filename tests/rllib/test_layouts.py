@@ -164,6 +164,23 @@ def test_ppos_batch_is_where_the_networks_are(method: str) -> None:
     assert (INTRINSIC_MODULE_ID in batch) == (method != "none")
 
 
+class SameValue(FeedForward):
+    """Gives every state the same value: views of one parameter."""
+
+    def setup(self) -> None:
+        super().setup()
+        self.value = torch.nn.Parameter(torch.ones(()))
+
+    def compute_values(self, batch: dict[str, Any], embeddings: Any = None) -> torch.Tensor:
+        return self.value.expand(batch[Columns.REWARDS].shape)
+
+
+def test_ppos_batch_needs_no_gradient() -> None:
+    """With one, the second minibatch's backward pass would go through a graph that is gone."""
+    batch = with_advantages(policy_of(SameValue), pieces())
+    assert not any(column.requires_grad for column in tree.flatten(batch))
+
+
 def gae(episode: SingleAgentEpisode, v: np.ndarray, *, is_terminal: bool) -> list[float]:
     """A_t = sum_l (gamma lambda)^l delta_{t+l} (Schulman et al. 2016, equation 16).
 

@@ -22,7 +22,7 @@ that of the first third, times 3 / 2, because the middles of these thirds are tw
 apart: for a steady leak, that is its total growth. Up to a third of the samples may be spikes, such
 as during a checkpoint, without moving a median by more than the other samples vary. A single step
 in the last sixth goes unnoticed; a longer run shows it. Growth of more than 2% fails; for
-descriptors and threads, the medians must also differ by more than one.
+descriptors and threads, it must also be more than one.
 
 For Count, the memory of its table is subtracted from the trial's: 8 bytes per slot, a power of two
 of slots, at most three quarters of them used. The table must stay within its bound of 1 GiB. The
@@ -96,13 +96,13 @@ def judge(name: str, values: Sequence[float], *, whole: bool = False) -> Judged:
     Args:
         name: What the samples measure.
         values: The samples, at least three.
-        whole: Whether they are counts; one more is then allowed.
+        whole: Whether they are counts; growth by one is then allowed.
     """
     third = max(1, len(values) // 3)
     first, last = median(values[:third]), median(values[-third:])
     more = 1.5 * (last - first)
     growth = more / first if first else float(more > 0)
-    return Judged(name, first, last, growth, growth > LIMIT and not (whole and last - first <= 1))
+    return Judged(name, first, last, growth, growth > LIMIT and not (whole and more <= 1))
 
 
 def table_mb(num_states: float) -> float:

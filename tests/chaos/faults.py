@@ -309,10 +309,7 @@ KINDS = {
     "crash": Kind(_crash, Outcome.STOPS, codes=KILLED, at_start=True),
     "sigint": _interrupted(_interrupt(signal.SIGINT), keeps_all=True),
     "sigterm": _interrupted(_interrupt(signal.SIGTERM), keeps_all=True),
-    "sigint_twice": _interrupted(
-        _twice(signal.SIGINT),
-        codes=(*_INTERRUPTED, -signal.SIGINT),  # if the command was just ending
-    ),
+    "sigint_twice": _interrupted(_twice(signal.SIGINT)),
     "sigterm_twice": _interrupted(
         _twice(signal.SIGTERM),
         codes=(*_INTERRUPTED, -signal.SIGTERM),  # if the command was just ending

@@ -1,4 +1,4 @@
-"""Joining a cluster that does not exist fails at once, with a clear message."""
+"""Joining a cluster that does not exist fails at once, and a signal waits for Ray."""
 
 from __future__ import annotations
 

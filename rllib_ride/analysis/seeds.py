@@ -38,13 +38,14 @@ class SeedMean:
 def mean_over_seeds(runs: Sequence[Run], column: str) -> SeedMean | None:
     """Interpolates `column` of each run on a common grid and averages; None if it has no value.
 
-    A seed counts only between its own first and last finite value: nothing is extrapolated. The
+    Returns start with the first report over a full window of episodes (`Run.returns`), if a run has
+    one. A seed counts only between its own first and last finite value: nothing is extrapolated. The
     exception is a seed that ended because it solved its task: it keeps its last return, or the mean
     would drop at its end.
     """
     curves, after = [], []  # [points, 2] of each seed; its value after its end
     for run in runs:
-        curve = run.curve[["frames", column]].dropna().to_numpy()
+        curve = _points(run, column)
         if len(curve):
             curves.append(curve)
             after.append(curve[-1, 1] if run.solved and column == RETURN else np.nan)
@@ -60,3 +61,11 @@ def mean_over_seeds(runs: Sequence[Run], column: str) -> SeedMean | None:
         ]
     )
     return SeedMean(frames, *(of.to_numpy() for of in (table.mean(), table.std(), table.count())))
+
+
+def _points(run: Run, column: str) -> np.ndarray:
+    """Frames and finite values of a run, [points, 2]."""
+    if column == RETURN and len(run.returns):
+        return run.returns
+    points: np.ndarray = run.curve[["frames", column]].dropna().to_numpy()
+    return points

@@ -52,6 +52,26 @@ def test_a_seed_that_has_ended_solved_keeps_its_return_and_nothing_else(tmp_path
     assert set(bonus.seeds[bonus.frames > 100]) == {1}
 
 
+def test_returns_start_once_a_full_window_of_episodes_has_ended(tmp_path):
+    """The first episodes to end are short, and so the successful ones."""
+    few = {"episodes": [1, 100, 300], "intrinsic_reward_mean": [5.0, 5.0, 5.0]}
+    write_trial(tmp_path, seed=1, frames=[0, 100, 200], return_mean=[1.0, 0.0, 0.0], **few)
+    runs = read_runs([tmp_path]).runs
+
+    returns, bonus = (mean_over_seeds(runs, c) for c in ("return_mean", "intrinsic_reward_mean"))
+
+    assert (returns.frames[0], set(returns.mean)) == (100, {0.0})
+    assert bonus.frames[0] == 0
+
+
+def test_a_run_of_fewer_episodes_than_the_window_shows_what_it_has(tmp_path):
+    write_trial(tmp_path, frames=[0, 100], return_mean=[1.0, 0.5], episodes=[1, 99])
+
+    got = mean_over_seeds(read_runs([tmp_path]).runs, "return_mean")
+
+    assert (got.mean[0], got.mean[-1]) == (1.0, 0.5)
+
+
 def test_where_no_seed_has_a_value_there_is_no_mean(tmp_path):
     write_trial(tmp_path, seed=1, frames=[0, 10], return_mean=[1.0, 1.0])
     write_trial(tmp_path, seed=2, frames=[90, 100], return_mean=[2.0, 2.0])

@@ -39,9 +39,9 @@ def mean_over_seeds(runs: Sequence[Run], column: str) -> SeedMean | None:
     """Interpolates `column` of each run on a common grid and averages; None if it has no value.
 
     Returns start with the first report over a full window of episodes (`Run.returns`), if a run has
-    one. A seed counts only between its own first and last finite value: nothing is extrapolated. The
-    exception is a seed that ended because it solved its task: it keeps its last return, or the mean
-    would drop at its end.
+    one. A seed counts only between its own first and last finite value: nothing is extrapolated.
+    The exception is a seed that ended because it solved its task: it keeps its last return, or the
+    mean would drop at its end.
     """
     curves, after = [], []  # [points, 2] of each seed; its value after its end
     for run in runs:

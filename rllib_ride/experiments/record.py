@@ -27,7 +27,7 @@ _PACKAGES = ("rllib-ride", "ray", "torch", "gymnasium", "minigrid", "numpy")
 _COUNTED = {
     "full": "the full grid with the agent in it, or a game's coarse frame (infos' state_key)",
     "view": "the policy's observation",
-    "none": "nothing: every N_ep is 1",
+    "none": "nothing: no state is counted",
 }
 
 
@@ -167,6 +167,7 @@ def _what_each_sees(trial: Trial, config: AlgorithmConfig) -> dict[str, str]:
     import gymnasium as gym
 
     from rllib_ride.rllib.settings import IntrinsicSettings
+    from rllib_ride.rllib.visits import counts_of
 
     env = gym.make_vec(trial.env, num_envs=1, **trial.env_options)
     observation = str(env.single_observation_space)
@@ -175,7 +176,7 @@ def _what_each_sees(trial: Trial, config: AlgorithmConfig) -> dict[str, str]:
     return {
         "policy_sees": observation,
         "bonus_sees": observation if settings.has_bonus else "nothing: there is no bonus",
-        "counts_see": _COUNTED[settings.counts],
+        "counts_see": _COUNTED[counts_of(settings)],
     }
 
 

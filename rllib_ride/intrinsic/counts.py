@@ -12,12 +12,10 @@ class EpisodicCounter:
     A count includes the current visit, so a first visit returns 1. An episode's first observation
     is a visit too:
 
-        counter.reset(started)                 # [N] bool: environments that began an episode
-        counter.visit(keys, started)           # ... their first state
-        n_ep = counter.visit(keys)             # [N], after every step of all environments
+        counter.reset(begins)       # [N] bool: where the state is the first of an episode
+        n_ep = counter.visit(keys)  # [N]
 
-    Counts continue across rollout fragments, until `reset`. With next-step autoreset, call `reset`
-    before `visit` on the step that only resets an environment.
+    Counts continue across rollout fragments, until `reset`.
 
     Args:
         num_envs: N.
@@ -32,25 +30,18 @@ class EpisodicCounter:
             if begins:
                 visits.clear()
 
-    def visit(
-        self, keys: NDArray[np.uint64], mask: NDArray[np.bool_] | None = None
-    ) -> NDArray[np.int64]:
-        """Records one visit in each environment, or only in those where `mask` is True.
+    def visit(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Records one visit in each environment.
 
         Args:
             keys: [N], the state's key in each environment, such as from `hash_observations`.
-            mask: [N]; where False, nothing is recorded and the count returned is 0. None: all True.
 
         Returns:
             N_ep, [N], including this visit.
         """
-        counts = np.zeros(len(self._visits), dtype=np.int64)
-        masked = [True] * len(self._visits) if mask is None else mask.tolist()
-        for i, (visits, key, counted) in enumerate(
-            zip(self._visits, keys.tolist(), masked, strict=True)
-        ):
-            if counted:
-                counts[i] = visits[key] = visits.get(key, 0) + 1
+        counts = np.empty(len(self._visits), dtype=np.int64)
+        for i, (visits, key) in enumerate(zip(self._visits, keys.tolist(), strict=True)):
+            counts[i] = visits[key] = visits.get(key, 0) + 1
         return counts
 
 

@@ -214,15 +214,18 @@ class IntrinsicPPOLearner(IntrinsicLearner, KeepsKLCoefficient, PPOTorchLearner)
         """Builds as usual, then appends `AddAdvantages` to the connectors where RLlib appends GAE.
 
         Raises:
-            ValueError: If a minibatch is smaller than a row of a recurrent policy.
+            ValueError: If a minibatch is no larger than a row of a recurrent policy.
         """
         super().build()
         policy, steps = self.module[DEFAULT_MODULE_ID].unwrapped(), self.config.minibatch_size
-        if policy.is_stateful() and steps is not None and steps < max_seq_len(policy):
-            raise ValueError(
-                f"minibatch_size={steps} is less than one row of the recurrent policy, expected at "
-                f"least its max_seq_len={max_seq_len(policy)}"
-            )
+        if policy.is_stateful() and steps is not None:
+            row = max_seq_len(policy)
+            # RLlib may round the part of a batch that is exactly one row down to none.
+            if steps < row or steps == row < self.config.train_batch_size_per_learner:
+                raise ValueError(
+                    f"minibatch_size={steps} is too small for the rows of the recurrent policy, "
+                    f"expected more than its max_seq_len={row}"
+                )
         self.append_to_pipeline(AddAdvantages(gamma=self.config.gamma, lambda_=self.config.lambda_))
 
     def before_gradient_based_update(self, *, timesteps: dict[str, Any]) -> None:

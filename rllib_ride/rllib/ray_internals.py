@@ -27,12 +27,14 @@ from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.callbacks.callbacks import RLlibCallback
 from ray.rllib.connectors.connector_v2 import ConnectorV2
 from ray.rllib.core import COMPONENT_RL_MODULE, DEFAULT_MODULE_ID
+from ray.rllib.core.columns import Columns
 from ray.rllib.core.learner.learner import Learner
 from ray.rllib.core.learner.torch.torch_learner import TorchLearner
 from ray.rllib.core.rl_module.multi_rl_module import MultiRLModuleSpec
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.rllib.env.env_context import EnvContext
 from ray.rllib.env.single_agent_episode import SingleAgentEpisode
+from ray.rllib.policy.sample_batch import SampleBatch
 from ray.rllib.utils.metrics import ENV_RUNNER_RESULTS, NUM_ENV_STEPS_SAMPLED_LIFETIME
 from ray.rllib.utils.metrics import (
     NUM_TRAINING_STEP_CALLS_SINCE_LAST_SYNCH_WORKER_WEIGHTS as _CALLS_SINCE_SYNC,
@@ -40,6 +42,7 @@ from ray.rllib.utils.metrics import (
 from ray.rllib.utils.metrics.metrics_logger import MetricsLogger
 from ray.tune.registry import ENV_CREATOR, _global_registry
 
+from rllib_ride.rllib.acting import reset_each
 from rllib_ride.rllib.nonfinite import NonFiniteError
 from rllib_ride.rllib.recurring_errors import TellingErrors
 from rllib_ride.rllib.watched_env import EnvironmentFault, WatchedEnv
@@ -56,6 +59,8 @@ _STEP_CALLBACKS = ("on_episode_created", "on_episode_start", "on_episode_step", 
 
 class BaseEnvRunner(TellingErrors):
     """RLlib's EnvRunner, extended by what both of this package's runners share."""
+
+    _num_starts = 0
 
     @property
     def vector_env(self) -> gym.vector.VectorEnv:
@@ -79,6 +84,27 @@ class BaseEnvRunner(TellingErrors):
         """The environment's name in error messages."""
         name = self.config.env if isinstance(self.config.env, str) else self.config.env.__name__
         return f"{name} in EnvRunner {self.worker_index}" if self.worker_index else name
+
+    def _seeds(self) -> list[int] | None:
+        """Unique seeds for the environments of this runner, new ones at each start.
+
+        RLlib's seeds differ by 1 between runners and by 1 between environments of a runner, so the
+        second environment of runner 1 would equal the first of runner 2. The frames sampled so far
+        enter the seeds; otherwise a run that is often interrupted would repeat its first levels.
+        """
+        if self.config.seed is None:
+            return None
+        runner = [self.config.seed, self.worker_index or 0, int(self.config.in_evaluation)]
+        frames = int(self.num_env_steps_sampled_lifetime)
+        sequence = np.random.SeedSequence([*runner, frames, self._num_starts])
+        self._num_starts += 1
+        return [int(seed) for seed in sequence.generate_state(self.num_envs)]
+
+    def _try_env_reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        """As RLlib's, but seeds by `_seeds`; evaluation keeps RLlib's, and so its levels."""
+        if seed is None or self.config.in_evaluation:
+            return super()._try_env_reset(seed=seed, options=options)
+        return reset_each(self.env, self._seeds())
 
     def _try_env_step(self, actions: Any) -> Any:
         """As RLlib's, but raises an `EnvironmentFault` itself: RLlib's own error has no message."""
@@ -112,7 +138,6 @@ class LockStepEnvRunner(BaseEnvRunner, abc.ABC):
                 f"{type(self).__name__} does not call {', '.join(skipped)}; set them before "
                 "add_intrinsic_reward, which then chooses RLlib's own runner"
             )
-        self._num_starts = 0
         super().__init__(config=config, **kwargs)
 
     @abc.abstractmethod
@@ -179,21 +204,6 @@ class LockStepEnvRunner(BaseEnvRunner, abc.ABC):
         self.has_episodes = True
         return episodes
 
-    def _seeds(self) -> list[int] | None:
-        """Unique seeds for the environments of this runner, new ones at each start.
-
-        RLlib's seeds differ by 1 between runners and by 1 between environments of a runner, so the
-        second environment of runner 1 would equal the first of runner 2. The frames sampled so far
-        enter the seeds; otherwise a run that is often interrupted would repeat its first levels.
-        """
-        if self.config.seed is None:
-            return None
-        runner = [self.config.seed, self.worker_index or 0, int(self.config.in_evaluation)]
-        frames = int(self.num_env_steps_sampled_lifetime)
-        sequence = np.random.SeedSequence([*runner, frames, self._num_starts])
-        self._num_starts += 1
-        return [int(seed) for seed in sequence.generate_state(self.num_envs)]
-
 
 class LearnerInternals(TorchLearner):
     """RLlib's Learner with public names for private parts; allows modules with nothing to train."""
@@ -224,8 +234,8 @@ class LearnerInternals(TorchLearner):
 class FailingLoudly(IMPALATorchLearner):
     """IMPALA's Learner, but `update` raises errors of the learner thread.
 
-    In RLlib such an error kills the thread, and a later update waits for it forever. Also makes
-    sure that a minibatch has at least one row.
+    In RLlib such an error kills the thread, and a later update waits for it forever. Also splits
+    batches by `minibatches`.
     """
 
     def build(self) -> None:
@@ -267,22 +277,43 @@ class FailingLoudly(IMPALATorchLearner):
         self: FailingLoudly,
         *,
         training_data: Any,
+        num_epochs: int = 1,
         minibatch_size: int | None = None,
         **kwargs: Any,
     ) -> None:
         if self._failure is not None:  # drop batches still queued: the first failure is reported
             return
-        if minibatch_size is not None:
-            # RLlib counts the bootstrap step of each row: a minibatch of T steps would have no row.
-            num_steps = self.config.get_rollout_fragment_length()
-            minibatch_size = minibatch_size // num_steps * (num_steps + 1)
         try:
-            self.before_learning(training_data.batch.policy_batches)
-            Learner.update(
-                self, training_data=training_data, minibatch_size=minibatch_size, **kwargs
-            )
+            batches = training_data.batch.policy_batches
+            self.before_learning(batches)
+            if minibatch_size is not None or num_epochs > 1:
+                size = self.config.train_batch_size_per_learner
+                an_epoch = math.ceil(size / minibatch_size) if minibatch_size else 1
+                kwargs |= minibatches(batches[DEFAULT_MODULE_ID], num_epochs, an_epoch)
+            Learner.update(self, training_data=training_data, num_epochs=num_epochs, **kwargs)
         except Exception as error:
             self._failure = error
+
+
+def minibatches(rows: SampleBatch, num_epochs: int, an_epoch: int) -> dict[str, Any]:
+    """Arguments of `Learner.update` that split a batch into minibatches of equally many whole rows.
+
+    RLlib derives the rows of a minibatch from the transitions of the batch, and makes minibatches
+    until each row was in `num_epochs` of them. How many these are then depends on where episodes
+    happened to end, and a Learner that makes one more than the others waits for them forever.
+
+    Args:
+        rows: A batch in rows, with `seq_lens` `[B]`.
+        num_epochs: Passes over the batch.
+        an_epoch: Minibatches of a pass.
+    """
+    num_rows = len(rows[Columns.SEQ_LENS])
+    wanted = math.ceil(num_rows / an_epoch)
+    # RLlib takes int(num_rows * minibatch_size / len(rows)) rows; the half is for rounding.
+    return {
+        "minibatch_size": (wanted + 0.5) * len(rows) / num_rows,
+        "num_total_minibatches": num_epochs * an_epoch,
+    }
 
 
 def update_all_learners_or_none(*, algorithm: Algorithm, **kwargs: Any) -> None:

@@ -42,8 +42,8 @@ class StateVisits:
     @classmethod
     def of(cls, env: VectorEnv, settings: IntrinsicSettings) -> StateVisits:
         """Creates the counter for a vector environment; counts nothing if the method needs none."""
-        counts = settings.counts if _are_read(settings.method) else "none"
-        return cls(env.num_envs, counts, env.single_observation_space, settings.observation_key)
+        space = env.single_observation_space
+        return cls(env.num_envs, counts_of(settings), space, settings.observation_key)
 
     def begin(self, obs: Any, infos: Mapping[str, Any]) -> None:
         """Starts an episode in all environments; the first observation counts as a visit."""
@@ -79,15 +79,17 @@ class StateVisits:
         return np.asarray(infos["state_key"], np.uint64)
 
 
-def _are_read(method: str) -> bool:
-    """Whether a method reads keys or counts; assumed if it is not registered in this process."""
+def counts_of(settings: IntrinsicSettings) -> Literal["full", "view", "none"]:
+    """What identifies a state: the setting, or `"none"` if the method reads neither keys nor N_ep.
+
+    A method that is not registered in this process is assumed to read them.
+    """
     try:
-        method_class = get_method(method)
+        method = get_method(settings.method)
     except ValueError:
-        return True
-    return method_class is not None and (
-        method_class.needs_episodic_counts or method_class.needs_state_keys
-    )
+        return settings.counts
+    is_read = method is not None and (method.needs_episodic_counts or method.needs_state_keys)
+    return settings.counts if is_read else "none"
 
 
 def observation_entry(space: gym.Space, key: str | None) -> str | None:

@@ -133,6 +133,13 @@ def test_a_record_has_the_trials_own_settings_beside_all_of_rllibs(start):
     assert written["config"]["num_envs_per_env_runner"] == 2 and "lr" in written["config"]
 
 
+@pytest.mark.parametrize(
+    ("method", "told"), [("count", "the full grid"), ("icm", "nothing"), ("none", "nothing")]
+)
+def test_a_record_tells_what_is_counted_only_if_the_method_reads_it(start, method, told):
+    assert start(dataclasses.replace(HARDER, method=method))["counts_see"].startswith(told)
+
+
 def test_no_part_of_a_record_takes_the_place_of_another(monkeypatch):
     monkeypatch.setattr(record, "made_with", lambda config: {"seed": 1})
     with pytest.raises(TypeError, match="multiple values for keyword argument 'seed'"):

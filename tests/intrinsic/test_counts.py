@@ -41,13 +41,6 @@ def test_reset_forgets_the_chosen_environments_alone() -> None:
     assert counter.visit(keys(1, 1, 1)).tolist() == [2, 1, 2]
 
 
-def test_an_autoreset_step_is_no_visit() -> None:
-    counter = EpisodicCounter(3)
-    counter.visit(keys(1, 1, 1))
-    assert counter.visit(keys(1, 1, 1), mask(1, 0, 1)).tolist() == [2, 0, 2]
-    assert counter.visit(keys(1, 1, 1)).tolist() == [3, 2, 3]
-
-
 def test_the_episode_s_first_observation_is_counted() -> None:
     """Returning to a state is a second visit, in every episode and not only in the first."""
     counter = EpisodicCounter(1)
@@ -63,16 +56,15 @@ def test_random_play_counts_like_a_list_of_the_visited() -> None:
     counter = EpisodicCounter(num_envs)
     visited: list[list[int]] = [[] for _ in range(num_envs)]
     for _ in range(num_steps):
-        begins, steps = rng.random(num_envs) < 0.05, rng.random(num_envs) < 0.9
+        begins = rng.random(num_envs) < 0.05
         states = rng.integers(0, 9, size=num_envs).astype(np.uint64)
         for b in range(num_envs):
             if begins[b]:
                 visited[b] = []
-            if steps[b]:
-                visited[b].append(int(states[b]))
-        expected = [visited[b].count(int(states[b])) if steps[b] else 0 for b in range(num_envs)]
+            visited[b].append(int(states[b]))
+        expected = [visited[b].count(int(states[b])) for b in range(num_envs)]
         counter.reset(begins)
-        assert counter.visit(states, steps).tolist() == expected
+        assert counter.visit(states).tolist() == expected
 
 
 @pytest.mark.parametrize("length", [2, 4])
@@ -81,8 +73,6 @@ def test_a_wrong_number_of_environments_is_refused(length: int) -> None:
     states, everywhere = np.zeros(length, dtype=np.uint64), np.ones(length, dtype=bool)
     with pytest.raises(ValueError):
         counter.visit(states)
-    with pytest.raises(ValueError):
-        counter.visit(states, everywhere)
     with pytest.raises(ValueError):
         counter.reset(everywhere)
 

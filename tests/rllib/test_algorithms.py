@@ -218,10 +218,12 @@ def test_ppo_samples_what_it_is_asked_for(build: Any) -> None:
         assert 120 <= sum(map(len, episodes)) < 124
 
 
-def test_a_minibatch_less_than_a_row_is_refused(build: Any) -> None:
+@pytest.mark.parametrize("steps", [6, 8])
+def test_a_minibatch_no_larger_than_a_row_is_refused(build: Any, steps: int) -> None:
+    """49 full rows of 51 steps, and minibatches of 51: `int(49 * (51 / (49 * 51)))` is 0 rows."""
     made = config("ppo", "CartPole-v1", model=LSTM)
-    made.training(minibatch_size=6)
-    with pytest.raises(ValueError, match="minibatch_size=6 is less than one row.*max_seq_len=8"):
+    made.training(minibatch_size=steps)
+    with pytest.raises(ValueError, match=f"={steps} is too small.*more than its max_seq_len=8"):
         build(made)
 
 

@@ -17,6 +17,7 @@ import rllib_ride
 from helpers import envs
 from rllib_ride.rllib.env_runner import BatchedEnvRunner
 from rllib_ride.rllib.settings import EPISODIC_COUNTS
+from rllib_ride.rllib.stock_runner import CountingEnvRunner
 from rllib_ride.rllib.watched_env import EnvironmentFault
 
 NUM_ENVS = 4
@@ -137,29 +138,35 @@ def test_recurrent_state_goes_on_over_fragments_and_starts_anew_with_an_episode(
         np.testing.assert_allclose(logp, expected, rtol=1e-4, atol=1e-5)
 
 
-def first_levels(seed: int, worker_index: int) -> list[bytes]:
+@pytest.fixture(params=[BatchedEnvRunner, CountingEnvRunner])
+def runner_class(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+def first_levels(runner_class: Any, seed: int, worker_index: int) -> list[bytes]:
     """The first observation of each episode that begins in three fragments."""
     made = config(fragment=30, env="MiniGrid-MultiRoom-N2-S4-v0").debugging(seed=seed)
-    runner = BatchedEnvRunner(config=made, worker_index=worker_index)
+    runner = runner_class(config=made, worker_index=worker_index)
     pieces = [piece for _ in range(3) for piece in runner.sample()]
     return [p.get_observations(0).tobytes() for p in pieces if p.t_started == 0]
 
 
-def test_same_seed_same_levels_and_each_runner_its_own() -> None:
-    levels = first_levels(seed=3, worker_index=1)
+def test_same_seed_same_levels_and_each_runner_its_own(runner_class: Any) -> None:
+    levels = first_levels(runner_class, seed=3, worker_index=1)
     assert len(levels) > NUM_ENVS
-    assert levels == first_levels(seed=3, worker_index=1)
-    assert levels != first_levels(seed=4, worker_index=1)
+    assert levels == first_levels(runner_class, seed=3, worker_index=1)
+    assert levels != first_levels(runner_class, seed=4, worker_index=1)
     # RLlib's seeds of neighbouring runners differ by 1, as do those of neighbouring environments.
-    assert not set(levels[:NUM_ENVS]) & set(first_levels(seed=3, worker_index=2)[:NUM_ENVS])
+    others = first_levels(runner_class, seed=3, worker_index=2)
+    assert not set(levels[:NUM_ENVS]) & set(others[:NUM_ENVS])
 
 
-def test_a_vector_environment_that_takes_one_seed_is_seeded_too() -> None:
+def test_a_vector_environment_that_takes_one_seed_is_seeded_too(runner_class: Any) -> None:
     """Vectorized CartPole draws for all its environments from one generator."""
 
     def first_observations(worker_index: int) -> list[bytes]:
         made = config(env="CartPole-v1", counts="view")
-        pieces = BatchedEnvRunner(config=made, worker_index=worker_index).sample()
+        pieces = runner_class(config=made, worker_index=worker_index).sample()
         return [piece.get_observations(0).tobytes() for piece in pieces if piece.t_started == 0]
 
     assert len(set(first_observations(1))) >= NUM_ENVS

@@ -56,6 +56,22 @@ def test_remote_learner_and_aggregators_use_current_weights(build: Any, aggregat
         assert 0.2 * impact < bonus <= 1.1 * impact
 
 
+def test_two_learners_make_equally_many_minibatches(build: Any) -> None:
+    """Wherever their episodes end: a Learner that makes one more waits for the other forever."""
+    made = config("rnd", num_env_runners=2)
+    made.learners(num_learners=2)
+    made.training(num_epochs=5, minibatch_size=30)
+    algo = build(made)
+    updates: list[float] = []
+
+    def thirty_updates() -> bool:
+        metrics = algo.train().get("learners", {}).get(DEFAULT_MODULE_ID, {})
+        updates.append(metrics.get("num_module_steps_trained_lifetime", 0))
+        return updates[-1] >= 30 * 40 * 5
+
+    assert comes_true(thirty_updates)
+
+
 @pytest.mark.parametrize("method", ["ride", "count", "rnd"])
 def test_two_learners_stay_one(build: Any, method: str) -> None:
     """Both apply the same averaged gradients; each counts the visits of its own share."""

@@ -214,19 +214,26 @@ class IntrinsicPPOLearner(IntrinsicLearner, KeepsKLCoefficient, PPOTorchLearner)
         """Builds as usual, then appends `AddAdvantages` to the connectors where RLlib appends GAE.
 
         Raises:
-            ValueError: If a minibatch is no larger than a row of a recurrent policy.
+            ValueError: If a minibatch is smaller than a row of a recurrent policy.
         """
         super().build()
         policy, steps = self.module[DEFAULT_MODULE_ID].unwrapped(), self.config.minibatch_size
-        if policy.is_stateful() and steps is not None:
-            row = max_seq_len(policy)
-            # RLlib may round the part of a batch that is exactly one row down to none.
-            if steps < row or steps == row < self.config.train_batch_size_per_learner:
-                raise ValueError(
-                    f"minibatch_size={steps} is too small for the rows of the recurrent policy, "
-                    f"expected more than its max_seq_len={row}"
-                )
+        if policy.is_stateful() and steps is not None and steps < max_seq_len(policy):
+            raise ValueError(
+                f"minibatch_size={steps} is less than one row of the recurrent policy, expected at "
+                f"least its max_seq_len={max_seq_len(policy)}"
+            )
         self.append_to_pipeline(AddAdvantages(gamma=self.config.gamma, lambda_=self.config.lambda_))
+
+    def update(self, *args: Any, minibatch_size: int | None = None, **kwargs: Any) -> Any:
+        """As RLlib's, but a minibatch of exactly one row has that row.
+
+        RLlib computes its number of rows. In floating point, 49 * (51 / (49 * 51)) is below 1.
+        """
+        policy = self.module[DEFAULT_MODULE_ID].unwrapped()
+        if policy.is_stateful() and minibatch_size == max_seq_len(policy):
+            minibatch_size += 1
+        return super().update(*args, minibatch_size=minibatch_size, **kwargs)
 
     def before_gradient_based_update(self, *, timesteps: dict[str, Any]) -> None:
         """As RLlib's; marks the bonus as new, since the connectors add it next."""

@@ -218,13 +218,21 @@ def test_ppo_samples_what_it_is_asked_for(build: Any) -> None:
         assert 120 <= sum(map(len, episodes)) < 124
 
 
-@pytest.mark.parametrize("steps", [6, 8])
-def test_a_minibatch_no_larger_than_a_row_is_refused(build: Any, steps: int) -> None:
-    """49 full rows of 51 steps, and minibatches of 51: `int(49 * (51 / (49 * 51)))` is 0 rows."""
+def test_a_minibatch_less_than_a_row_is_refused(build: Any) -> None:
     made = config("ppo", "CartPole-v1", model=LSTM)
-    made.training(minibatch_size=steps)
-    with pytest.raises(ValueError, match=f"={steps} is too small.*more than its max_seq_len=8"):
+    made.training(minibatch_size=6)
+    with pytest.raises(ValueError, match="minibatch_size=6 is less than one row.*max_seq_len=8"):
         build(made)
+
+
+def test_a_minibatch_of_one_row_has_it(build: Any) -> None:
+    """49 rows of 51 steps, none cut by an episode's end: RLlib's quotient is just below 1 row."""
+    model = DefaultModelConfig(use_lstm=True, max_seq_len=51)
+    made = config("ppo", "Pendulum-v1", model=model)  # whose episodes have 200 steps
+    made.env_runners(num_envs_per_env_runner=49, rollout_fragment_length=51)
+    made.training(train_batch_size_per_learner=49 * 51, minibatch_size=51, num_epochs=1)
+    metrics = build(made).train()["learners"]["default_policy"]
+    assert np.isfinite(metrics["total_loss"])
 
 
 @pytest.mark.parametrize("algorithm", ["appo", "ppo"])

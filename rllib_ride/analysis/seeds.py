@@ -65,7 +65,7 @@ def mean_over_seeds(runs: Sequence[Run], column: str) -> SeedMean | None:
 
 def _points(run: Run, column: str) -> np.ndarray:
     """Frames and finite values of a run, [points, 2]."""
-    if column == RETURN and len(run.returns):
-        return run.returns
+    if column == RETURN and len(returns := run.returns):
+        return returns
     points: np.ndarray = run.curve[["frames", column]].dropna().to_numpy()
     return points

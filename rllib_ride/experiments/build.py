@@ -66,7 +66,7 @@ def _build(
 ) -> AlgorithmConfig:
     from rllib_ride.experiments.overrides import checked_overrides
     from rllib_ride.rllib.presets import make_config
-    from rllib_ride.rllib.ray_internals import refuse_unsupported_sampling
+    from rllib_ride.rllib.sampling import refuse_unsupported_sampling
 
     config = make_config(
         preset=trial.preset,

@@ -41,11 +41,11 @@ from rllib_ride.rllib.ray_internals import (
     make_single_env,
     multi_module_spec,
     plugs_in_use,
-    refuse_unsupported_sampling,
     skipped_in_lock_step,
     update_all_learners_or_none,
 )
 from rllib_ride.rllib.recurring_errors import EndRecurringErrors
+from rllib_ride.rllib.sampling import refuse_unsupported_sampling
 from rllib_ride.rllib.settings import INTRINSIC_MODULE_ID, IntrinsicSettings
 from rllib_ride.rllib.spaces import check_spaces, has_bytes, policy_for
 from rllib_ride.rllib.stock_runner import CountingEnvRunner

@@ -45,6 +45,7 @@ from ray.tune.registry import ENV_CREATOR, _global_registry
 from rllib_ride.rllib.acting import reset_each
 from rllib_ride.rllib.nonfinite import NonFiniteError
 from rllib_ride.rllib.recurring_errors import TellingErrors
+from rllib_ride.rllib.sampling import refuse_unsupported_sampling
 from rllib_ride.rllib.watched_env import EnvironmentFault, WatchedEnv
 
 if TYPE_CHECKING:
@@ -357,25 +358,6 @@ def custom_connectors(config: AlgorithmConfig) -> list[str]:
     """Names of the user's connectors between environment and module."""
     names = ("env_to_module_connector", "module_to_env_connector")
     return [name for name in names if getattr(config, f"_{name}") is not None]
-
-
-def refuse_unsupported_sampling(config: AlgorithmConfig) -> None:
-    """Refuses sampling settings that an intrinsic reward does not work with.
-
-    Raises:
-        ValueError: Names the setting.
-    """
-    # RLlib itself sets whole episodes for evaluation, where nothing is learned.
-    if config.batch_mode != "truncate_episodes" and not config.in_evaluation:
-        raise ValueError(
-            f"batch_mode={config.batch_mode!r} is not supported with an intrinsic reward; "
-            "'truncate_episodes' is"
-        )
-    if config.restart_failed_sub_environments:
-        raise ValueError(
-            "restart_failed_sub_environments is not supported with an intrinsic reward; "
-            "restart_failed_env_runners is"
-        )
 
 
 def tell_if_padded(shared_data: dict[str, Any] | None, is_padded: Mapping[str, bool]) -> None:
